@@ -1,0 +1,43 @@
+"""Judge: log-odds of yes against no when an LM is asked whether one description has been manipulated.
+
+Score: difference of two log-sum-exps of next-token log-probabilities, {Yes, " Yes", yes} against {No, " No", no}, first
+sub-token each, kept in float32: clean scores lie near 1e-18 as probabilities, where a sigmoid saturates.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from geobench.lists import one_line
+from geobench.prompts import load_prompt, prompt_sha, render
+
+YES, NO = ("Yes", " Yes", "yes"), ("No", " No", "no")
+
+
+def yes_no_tokens(tokenizer) -> tuple[list[int], list[int]]:
+    """First sub-token of each answer, yes then no, without repeats."""
+    first = [[tokenizer(word, add_special_tokens=False)["input_ids"][0] for word in words] for words in (YES, NO)]
+    yes, no = (list(dict.fromkeys(ids)) for ids in first)
+    return yes, [i for i in no if i not in yes]
+
+
+def log_odds(logprobs: np.ndarray, yes: int) -> float:
+    """log sum exp of the first `yes` entries minus that of the rest."""
+    return float(np.logaddexp.reduce(logprobs[:yes]) - np.logaddexp.reduce(logprobs[yes:]))
+
+
+def identity(engine) -> dict:
+    return {**engine.identity(), "detector": "judge", "prompt": prompt_sha("judge")}
+
+
+def score(engine, texts: list[str], names: list[str]) -> Iterator[dict]:
+    """{"score": log-odds} per text, in order; higher means more likely manipulated."""
+    prompt = load_prompt("judge")
+
+    def messages(text: str) -> list[dict]:
+        return [{"role": "system", "content": prompt["system"]}, {"role": "user", "content": render(prompt["user"], text=text)}]
+
+    yes, no = yes_no_tokens(engine.tokenizer)
+    shared = engine.shared_prefix(messages)
+    for row in engine.next_token_logprobs([messages(one_line(t)) for t in texts], yes + no, shared, names):
+        yield {"score": log_odds(row, len(yes))}

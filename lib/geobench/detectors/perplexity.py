@@ -1,0 +1,16 @@
+"""Perplexity of a description under a reference LM: exp of the mean next-token loss of the whole text with BOS, cut at the
+context with a flag. The perplexity ratio is the edited text's over the original's, averaged arithmetically over targets."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+
+def identity(engine, limit: int) -> dict:
+    return {**engine.identity(), "detector": "perplexity", "limit": limit}
+
+
+def score(engine, texts: list[str], limit: int = 2048) -> Iterator[dict]:
+    """{"score": perplexity, "tokens": count, "cut": whether only the first `limit` tokens were read} per text, in order."""
+    for logprobs, cut in engine.sequence_logprobs(texts, limit):
+        yield {"score": float(np.exp(-logprobs.astype(np.float64).mean())), "tokens": len(logprobs), "cut": cut}

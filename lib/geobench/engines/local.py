@@ -1,0 +1,258 @@
+"""The local engine: any Hugging Face causal LM on CPU or CUDA.
+
+Generation is batched; scoring runs one text at a time on a CPU (padding saves nothing there and lone rows are exact) and in
+padded batches on CUDA. Every prompt carries exactly one BOS where the model has one, and none is longer than the context.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer, LogitsProcessor, LogitsProcessorList
+
+from geobench.engines.decoding import MARGIN, Decoding, choose
+from geobench.errors import GeoBenchError, came
+from geobench.kernels import decoder
+from geobench.models import ModelSpec
+from geobench.weights import locate
+
+Messages = list[dict]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One generated text; `finish` is "stop" (end of turn) or "length" (cut off); token counts in and out."""
+
+    text: str
+    finish: str
+    tokens_in: int
+    tokens_out: int
+
+
+def device_and_dtype(spec: ModelSpec) -> tuple[torch.device, torch.dtype]:
+    """CUDA when there is one; the registry's dtype there, float32 on a CPU."""
+    if not torch.cuda.is_available():
+        return torch.device("cpu"), torch.float32
+    return torch.device("cuda"), torch.bfloat16 if spec.dtype == "auto" else getattr(torch, spec.dtype)
+
+
+class LocalModel:
+    """A causal LM with its tokenizer; `batch_size` bounds how many prompts decode together."""
+
+    batch_size = 8
+
+    def __init__(self, spec: ModelSpec):
+        where, revision = locate(spec)
+        self.spec = spec
+        self.device, self.dtype = device_and_dtype(spec)
+        try:
+            self.tokenizer = AutoTokenizer.from_pretrained(where, revision=revision)
+            self.model = AutoModelForCausalLM.from_pretrained(where, revision=revision, dtype=self.dtype, use_safetensors=True)
+        except OSError as error:
+            raise GeoBenchError(
+                f"model `{spec.name}`: no weights at {where} ({came(error, 120)}); fetch them with `hf download {where}` when online, "
+                "or point params/models.yaml to a folder with `path:`"
+            ) from error
+        self.model = self.model.to(self.device).eval().requires_grad_(False)
+        self.tokenizer.padding_side = "left"
+        if self.tokenizer.pad_token_id is None:
+            self.tokenizer.pad_token = self.tokenizer.eos_token
+        self._prefixes: dict[tuple, decoder.Prefix] = {}
+
+    def identity(self) -> dict:
+        return self.spec.identity()
+
+    @property
+    def context(self) -> int:
+        """Longest sequence in tokens."""
+        return int(getattr(self.model.config, "max_position_embeddings", 2048))
+
+    def chat_text(self, messages: Messages, add_generation_prompt: bool = True) -> str:
+        """The prompt in the model's own template; the system text moves into the first user turn where there is no system role."""
+        if not self.tokenizer.chat_template:
+            return "\n\n".join(m["content"] for m in messages if m["content"]) + "\n"
+        messages = [m for m in messages if m["content"]]
+        try:
+            return self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=add_generation_prompt)
+        except Exception:
+            if messages[0]["role"] != "system":
+                raise
+            folded = {"role": "user", "content": messages[0]["content"] + "\n\n" + messages[1]["content"]}
+            return self.tokenizer.apply_chat_template([folded, *messages[2:]], tokenize=False, add_generation_prompt=add_generation_prompt)
+
+    def encode(self, text: str, what: str = "prompt", offsets: bool = False, room: int = 0):
+        """Token ids of a whole rendered prompt with exactly one BOS; with `offsets` also the character range of each token."""
+        coded = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=offsets)
+        ids, spans = list(coded["input_ids"]), coded.get("offset_mapping")
+        bos = self.tokenizer.bos_token_id
+        if bos is not None and (not ids or ids[0] != bos):
+            ids, spans = [bos, *ids], [(0, 0), *spans] if offsets else None
+        if bos is not None and len(ids) > 1 and ids[1] == bos:
+            raise GeoBenchError(f"{what}: the prompt starts with two BOS tokens under `{self.spec.name}`: {came(text, 60)}")
+        if len(ids) + room > self.context:
+            raise GeoBenchError(
+                f"{what}: {len(ids)} tokens{f' and {room} to generate' if room else ''} do not fit the {self.context} of `{self.spec.name}`"
+            )
+        return (ids, spans) if offsets else ids
+
+    def encode_chat(self, messages: Messages, what: str = "prompt", room: int = 0) -> list[int]:
+        """Token ids of a chat prompt that ends where the assistant's turn begins."""
+        return self.encode(self.chat_text(messages), what, room=room)
+
+    # --- generation ---------------------------------------------------------------------------------------------------------
+
+    def generate(
+        self, prompts: list[Messages], decoding: Decoding, seeds: list[int] | None = None, names: list[str] | None = None,
+        stop: Callable[[int, str], bool] | None = None,
+    ) -> list[Reply]:
+        """One reply per prompt, in order; prompts of like length decode together. `stop(i, text)` ends prompt i early."""
+        names = names or [f"prompt {i + 1}" for i in range(len(prompts))]
+        coded = [self.encode_chat(p, n, decoding.max_new_tokens) for p, n in zip(prompts, names)]
+        seeds = seeds or [0] * len(coded)
+        replies: list[Reply | None] = [None] * len(coded)
+        order = sorted(range(len(coded)), key=lambda i: (len(coded[i]), i))
+        for group in _halving(order, self.batch_size, lambda g: self._generate(coded, g, decoding, seeds, stop)):
+            for i, reply in group:
+                replies[i] = reply
+        return replies
+
+    @torch.inference_mode()
+    def _generate(self, coded, group, decoding, seeds, stop) -> list[tuple[int, Reply]]:
+        rows = [coded[i] for i in group]
+        width = max(map(len, rows))
+        pad = self.tokenizer.pad_token_id
+        ids = torch.tensor([[pad] * (width - len(r)) + r for r in rows], device=self.device)
+        mask = torch.tensor([[0] * (width - len(r)) + [1] * len(r) for r in rows], device=self.device)
+        chooser = _Chooser(self, rows, width, decoding, [seeds[i] for i in group], group, stop)
+        output = self.model.generate(
+            input_ids=ids, attention_mask=mask, max_new_tokens=decoding.max_new_tokens, do_sample=False, num_beams=1,
+            pad_token_id=pad, eos_token_id=sorted(chooser.ends), logits_processor=LogitsProcessorList([chooser]),
+            generation_config=None, temperature=None, top_p=None, top_k=None, repetition_penalty=None,
+        )
+        return [(i, self._reply(rows[n], output[n, width:].tolist(), chooser.ends)) for n, i in enumerate(group)]
+
+    def _reply(self, prompt, tokens, ends) -> Reply:
+        cut = next((n for n, t in enumerate(tokens) if t in ends), None)
+        kept = tokens if cut is None else tokens[:cut]
+        text = self.tokenizer.decode(kept, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        return Reply(text.strip(), "length" if cut is None else "stop", len(prompt), len(kept))
+
+    @torch.inference_mode()
+    def last_logits(self, ids: list[int]) -> torch.Tensor:
+        """[V] float32 next-token logits after a lone, unpadded sequence: the reference that near ties are settled by."""
+        return self.model(torch.tensor([ids], device=self.device), logits_to_keep=1).logits[0, -1].float()
+
+    # --- scoring ------------------------------------------------------------------------------------------------------------
+
+    def sequence_logprobs(self, texts: list[str], limit: int | None = None) -> Iterator[tuple[np.ndarray, bool]]:
+        """Per text: log-probability of every token after the first, and whether the text was cut at `limit` tokens."""
+        limit = min(limit or self.context, self.context)
+        coded = [self._with_bos(text) for text in texts]
+        rows = [ids[:limit] for ids in coded]
+        for n, logit in self._logits(rows):
+            target = torch.tensor(rows[n][1:], device=self.device)
+            logprob = logit[: len(target)].log_softmax(-1).gather(1, target[:, None])[:, 0]
+            yield logprob.cpu().numpy(), len(coded[n]) > limit
+
+    def next_token_logprobs(
+        self, prompts: list[Messages], tokens: list[int], shared: int = 0, names: list[str] | None = None
+    ) -> Iterator[np.ndarray]:
+        """Per prompt: float32 log-probabilities of `tokens` as the next token; the first `shared` tokens are computed once."""
+        names = names or [f"prompt {i + 1}" for i in range(len(prompts))]
+        rows = [self.encode_chat(p, n) for p, n in zip(prompts, names)]
+        for row in rows:
+            logit = self._after_prefix(row, shared) if decoder.supports(self.model) and shared else self.last_logits(row)
+            yield logit.log_softmax(-1)[tokens].cpu().numpy()
+
+    def shared_prefix(self, render: Callable[[str], Messages]) -> int:
+        """How many leading tokens all prompts of a template share, whatever text is put in."""
+        first, second = (self.encode_chat(render(text)) for text in ("A", "7 zebras"))
+        return next(n for n, pair in enumerate(zip(first, second)) if pair[0] != pair[1])
+
+    @torch.inference_mode()
+    def _after_prefix(self, row: list[int], shared: int) -> torch.Tensor:
+        shared = min(shared, len(row) - 1)
+        head = tuple(row[:shared])
+        if head not in self._prefixes:
+            self._prefixes = {head: decoder.forward(self.model, torch.tensor([head], device=self.device), keep=True).own}
+        rest = torch.tensor([row[shared:]], device=self.device)
+        return decoder.logits(self.model, decoder.forward(self.model, rest, self._prefixes[head]).hidden[0, -1])
+
+    def _with_bos(self, text: str) -> list[int]:
+        ids = self.tokenizer(text, add_special_tokens=False)["input_ids"]
+        first = self.tokenizer.bos_token_id
+        return [first if first is not None else self.tokenizer.eos_token_id, *ids]
+
+    def _logits(self, rows: list[list[int]]) -> Iterator[tuple[int, torch.Tensor]]:
+        """(row, [tokens, V] float32 logits): alone on a CPU, right-padded batches of like length on CUDA."""
+        order = sorted(range(len(rows)), key=lambda i: (-len(rows[i]), i)) if self.device.type == "cuda" else range(len(rows))
+        yield from sorted_back(_halving(list(order), self.batch_size if self.device.type == "cuda" else 1, lambda g: self._padded(rows, g)))
+
+    @torch.inference_mode()
+    def _padded(self, rows, group) -> list[tuple[int, torch.Tensor]]:
+        width, pad = max(len(rows[i]) for i in group), self.tokenizer.pad_token_id
+        ids = torch.tensor([rows[i] + [pad] * (width - len(rows[i])) for i in group], device=self.device)
+        mask = torch.tensor([[1] * len(rows[i]) + [0] * (width - len(rows[i])) for i in group], device=self.device)
+        out = self.model(ids, attention_mask=mask).logits.float()
+        return [(i, out[n, : len(rows[i])]) for n, i in enumerate(group)]
+
+
+class _Chooser(LogitsProcessor):
+    """Puts all mass on the token that `decoding.choose` takes, recomputing a row alone where the choice is close."""
+
+    def __init__(self, engine: LocalModel, rows, width, decoding, seeds, group, stop):
+        self.engine, self.rows, self.width, self.decoding, self.seeds = engine, rows, width, decoding, seeds
+        self.group, self.stop, self.finished = group, stop, [False] * len(rows)
+        configured = engine.model.generation_config.eos_token_id
+        ends = configured if isinstance(configured, list) else [configured]
+        self.ends = {t for t in (*ends, engine.tokenizer.eos_token_id) if t is not None}
+
+    def __call__(self, input_ids, scores):
+        forced = torch.full_like(scores, float("-inf"))
+        step = input_ids.shape[1] - self.width
+        for n in range(len(self.rows)):
+            forced[n, self._token(n, input_ids[n, self.width:].tolist(), scores[n], step)] = 0.0
+        return forced
+
+    def _token(self, n: int, written: list[int], logits, step: int) -> int:
+        if self.finished[n]:
+            return min(self.ends)
+        if self.stop and written and self.stop(self.group[n], self.engine.tokenizer.decode(written)):
+            self.finished[n] = True
+            return min(self.ends)
+        margin = MARGIN[self.engine.dtype]
+        token, sure = choose(logits.float().cpu(), self.decoding, self.seeds[n], step, margin)
+        if not sure and len(self.rows) + step:
+            alone = self.engine.last_logits([*self.rows[n], *written])
+            token, _ = choose(alone.cpu(), self.decoding, self.seeds[n], step, margin)
+        self.finished[n] = token in self.ends
+        return token
+
+
+def _halving(order: list[int], size: int, work: Callable[[list[int]], list]) -> Iterable[list]:
+    """Run `work` on groups of `size`; when memory runs out, halve the group and go on from where it stopped."""
+    start = 0
+    while start < len(order):
+        group = order[start : start + size]
+        try:
+            result = work(group)
+        except (torch.OutOfMemoryError, MemoryError):
+            if len(group) == 1:
+                raise
+            torch.cuda.empty_cache()
+            size = max(1, len(group) // 2)
+            continue
+        yield result
+        start += len(group)
+
+
+def sorted_back(groups: Iterable[list[tuple[int, torch.Tensor]]]) -> Iterator[tuple[int, torch.Tensor]]:
+    """(index, value) pairs in index order, holding back only what came early."""
+    waiting, due = {}, 0
+    for group in groups:
+        waiting.update(group)
+        while due in waiting:
+            yield due, waiting.pop(due)
+            due += 1
+    yield from sorted(waiting.items())

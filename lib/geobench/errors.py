@@ -1,0 +1,20 @@
+"""The one error that users meet: a clear line that names the item, what was expected and what came instead."""
+
+
+class GeoBenchError(ValueError):
+    """Bad input or a broken promise of the environment; its text is one line for the user."""
+
+
+def came(value: object, limit: int = 200) -> str:
+    """First `limit` characters of what came instead, as one line."""
+    text = " ".join(str(value).split())
+    return repr(text if len(text) <= limit else text[:limit] + "...")
+
+
+def nearest(name: str, known) -> str:
+    """' Did you mean `x`?' for the closest known name, or the list of known names."""
+    import difflib
+
+    known = sorted(map(str, known))
+    close = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
+    return f" Did you mean `{close[0]}`?" if close else f" Known: {', '.join(known)}."

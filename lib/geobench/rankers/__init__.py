@@ -1,0 +1,44 @@
+"""Rankers by name: `MODEL:READ-OUT` (for example `smollm2-135m:attention`) or `bm25`."""
+
+from geobench.errors import GeoBenchError
+from geobench.models import READ_OUTS, spec
+
+
+def parse_name(name: str) -> tuple[str | None, str]:
+    """(model, read-out) of a ranker's name, checked against the registry without loading anything."""
+    if name == "bm25":
+        return None, "bm25"
+    model, _, read_out = name.rpartition(":")
+    if not model:
+        raise GeoBenchError(f"ranker `{name}`: expected MODEL:READ-OUT (for example smollm2-135m:attention) or bm25")
+    row = spec(model)
+    if read_out not in row.read_outs:
+        raise GeoBenchError(f"ranker `{name}`: `{model}` offers {', '.join(row.read_outs)}; read-outs are {', '.join(READ_OUTS)}")
+    return model, read_out
+
+
+def folder_name(name: str) -> str:
+    """The ranker's name as a folder: `smollm2-135m.attention`."""
+    return name.replace(":", ".").replace("/", "_")
+
+
+def open_ranker(name: str, batch_size: int = 8, tokens: int = 512, parse_mode: str = "default"):
+    """Load a ranker; see rankers.base.Ranker for what it does."""
+    from geobench.models import open_model
+    from geobench.rankers import pointwise
+
+    model, read_out = parse_name(name)
+    if read_out == "bm25":
+        return pointwise.bm25(name)
+    engine = open_model(model, batch_size=batch_size)
+    if read_out == "attention":
+        from geobench.rankers.attention import AttentionRanker
+
+        return AttentionRanker(name, engine)
+    if read_out == "generate":
+        from geobench.rankers.generate import GenerateRanker
+
+        return GenerateRanker(name, engine, tokens, parse_mode)
+    if read_out == "cross_encoder" and spec(model).kind == "causal_lm":
+        return pointwise.causal_cross_encoder(name, engine)
+    return pointwise.encoder(name, engine, read_out)

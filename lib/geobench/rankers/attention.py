@@ -1,0 +1,102 @@
+"""Read-out `attention`: in-context re-ranking by calibrated attention (Chen, Gutierrez & Su 2025).
+
+Score of an item: attention from the query sentence's tokens to the item's line, summed over layers and heads, minus the same
+for a content-free query, per token of the line. The keys and values of everything before an edited item come from the clean
+pass over the same order, which all targets and variants share; both queries run in the same forward.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import torch
+
+from geobench.engines.local import LocalModel
+from geobench.kernels import decoder
+from geobench.prompts import load_prompt, prompt_sha, render
+from geobench.rankers.base import Job, Ranking, ranks_of
+
+MARK = "\u2063"  # stands where the items end while the chat template is rendered; never reaches the model
+
+
+class AttentionRanker:
+    """Listwise ranker on any Llama-type decoder. `share=False` recomputes every prompt (for the benchmark)."""
+
+    order_free = False
+
+    def __init__(self, name: str, engine: LocalModel, share: bool = True):
+        self.name, self.engine, self.share = name, engine, share
+        self.prompt = load_prompt("ranking")
+        self._list: str | None = None
+        self._clean: dict[tuple, tuple[list[int], decoder.Prefix]] = {}
+
+    def identity(self) -> dict:
+        return {**self.engine.identity(), "read_out": "attention", "prompt": prompt_sha("ranking")}
+
+    def rank(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Ranking]]:
+        for job in jobs:
+            if job.list.key != self._list:
+                self._list, self._clean = job.list.key, {}
+            scores = [self._scores(job, order) for order in job.orders]
+            yield job, Ranking([ranks_of(s) for s in scores], scores=scores)
+
+    def prompt_text(self, job: Job, order: tuple[int, ...]) -> tuple[str, list[tuple[int, int]]]:
+        """The prompt up to the end of the last item's line, and the character range of each line, in shown order."""
+        names, texts = job.names(), job.texts()
+        lines = [
+            render(self.prompt["item_line"], index=place, name=names[i], description=texts[i]) for place, i in enumerate(order, 1)
+        ]
+        user = self.prompt["items_header"] + "\n\n" + "\n".join(lines) + MARK
+        whole = self.engine.chat_text([{"role": "system", "content": self.prompt["system"]}, {"role": "user", "content": user}])
+        text = whole[: whole.rindex(MARK)]
+        ends, at = [], len(text) - len("\n".join(lines))
+        for line in lines:
+            ends.append((at, at + len(line)))
+            at += len(line) + 1
+        return text, ends
+
+    @torch.inference_mode()
+    def _scores(self, job: Job, order: tuple[int, ...]) -> list[float]:
+        """[L] calibrated attention per token, in file order."""
+        text, lines = self.prompt_text(job, order)
+        ids, offsets = self.engine.encode(text, job.name, offsets=True, room=32)
+        past = self._past(job, order, ids)
+        own = self._queries(job, ids[len(past) :], past, keep=self.share and job.target is None)
+        if self.share and job.target is None:
+            self._clean[order] = (ids, own.own.crop(len(ids)))
+        asked, neutral = own.attention.split(self._split)
+        difference = (asked[:, : len(ids)].mean(0) - neutral[:, : len(ids)].mean(0)).double().tolist()
+        scores = [0.0] * len(order)
+        for i, (start, end) in zip(order, lines):
+            tokens = [n for n, (s, e) in enumerate(offsets) if s < end and e > start]
+            scores[i] = sum(difference[tokens[0] : tokens[-1] + 1]) / len(tokens)
+        return scores
+
+    def _past(self, job: Job, order, ids: list[int]) -> decoder.Prefix:
+        """The clean pass's keys and values of the tokens that this prompt shares with it."""
+        if not self.share or job.target is None:
+            return decoder.EMPTY
+        if order not in self._clean:
+            self._scores(Job(job.list, (order,)), order)
+        clean, prefix = self._clean[order]
+        same = next((n for n, pair in enumerate(zip(clean, ids)) if pair[0] != pair[1]), min(len(clean), len(ids)))
+        return prefix.crop(same)
+
+    def _queries(self, job: Job, rest: list[int], past: decoder.Prefix, keep: bool) -> decoder.Forward:
+        """One forward over what is new and, side by side, the query and the neutral query; reads the queries' attention."""
+        query = self._encode("\n" + render(self.prompt["query"], noun=job.list.noun))
+        neutral = self._encode("\n" + self.prompt["neutral_query"])
+        new, q, n = len(rest), len(query), len(neutral)
+        device = self.engine.device
+        start = len(past) + new
+        positions = torch.cat([torch.arange(len(past), start), torch.arange(start, start + q), torch.arange(start, start + n)]).to(device)
+        mask = decoder.causal_mask(positions, len(past), getattr(self.engine.model.config, "sliding_window", None))
+        mask[new : new + q, start + q :] = False
+        mask[new + q :, start : start + q] = False
+        self._split = [q, n]
+        tokens = torch.tensor([rest + query + neutral], device=device)
+        read = torch.arange(new, new + q + n, device=device)
+        return decoder.forward(
+            self.engine.model, tokens, past, positions=positions, mask=mask, read=read, only_attention=True, keep=keep
+        )
+
+    def _encode(self, text: str) -> list[int]:
+        return self.engine.tokenizer(text, add_special_tokens=False)["input_ids"]

@@ -1,0 +1,65 @@
+"""What every ranker is given and gives back: a job (a list, clean or with one edited description, under some orders) to ranks."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from geobench.lists import RankList, one_line
+
+
+@dataclass(frozen=True)
+class Job:
+    """Rank `list` once per order; `target` (1-based) carries `text` instead of its own description. target None: clean."""
+
+    list: RankList
+    orders: tuple[tuple[int, ...], ...]
+    target: int | None = None
+    text: str | None = None
+    variant: str = "clean"
+
+    @property
+    def name(self) -> str:
+        """How errors call it."""
+        where = f"{self.list.key}"
+        return where if self.target is None else f"{where} item {self.target} ({self.list.items[self.target - 1].name}), {self.variant}"
+
+    def texts(self) -> list[str]:
+        """The L descriptions as ranked, whitespace collapsed, in file order."""
+        texts = [item.description for item in self.list.items]
+        if self.text is not None:
+            texts[self.target - 1] = self.text
+        return [one_line(text) for text in texts]
+
+    def names(self) -> list[str]:
+        return [one_line(item.name) for item in self.list.items]
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Per order k: `ranks[k][i]` of item i (1..L, L+1 if missing); scores (higher is better) or replies with their status."""
+
+    ranks: list[list[int]]
+    scores: list[list[float]] | None = None
+    status: list[str] | None = None
+    replies: list[str] | None = None
+
+
+class Ranker(Protocol):
+    """A model and a read-out. `order_free` rankers do not see the order, so one order is enough."""
+
+    name: str
+    order_free: bool
+
+    def identity(self) -> dict:
+        """What determines its ranks."""
+
+    def rank(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Ranking]]:
+        """Each job with its ranking, as finished; jobs of one list should come together, the clean one first."""
+
+
+def ranks_of(scores) -> list[int]:
+    """1 + the number of strictly higher scores, so that ties share the better rank. scores: [L]."""
+    scores = np.asarray(scores)
+    return [int((scores > s).sum()) + 1 for s in scores]

@@ -1,0 +1,57 @@
+"""Read-out `generate`, the papers' protocol: the model writes a numbered list of all names, greedily, and the reply is parsed.
+
+Raw replies are kept with a typed parse status, so that parsing and everything after it can be redone offline.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from geobench.engines.decoding import Decoding
+from geobench.parsing import parse_ranking
+from geobench.prompts import load_prompt, prompt_sha, render
+from geobench.rankers.base import Job, Ranking
+
+
+class GenerateRanker:
+    """Listwise ranker on any engine that generates. `tokens` bounds a reply; `parse_mode` is `default` or `released`."""
+
+    order_free = False
+
+    def __init__(self, name: str, engine, tokens: int = 512, parse_mode: str = "default"):
+        self.name, self.engine, self.parse_mode = name, engine, parse_mode
+        self.decoding = Decoding(tokens)
+        self.prompt = load_prompt("ranking")
+
+    def identity(self) -> dict:
+        return {
+            **self.engine.identity(), "read_out": "generate", "prompt": prompt_sha("ranking"), "parse_mode": self.parse_mode,
+            **self.decoding.identity(),
+        }
+
+    def messages(self, job: Job, order: tuple[int, ...]) -> list[dict]:
+        """The ranking prompt with one line per item in the shown order, whitespace collapsed."""
+        names, texts, prompt = job.names(), job.texts(), self.prompt
+        lines = [render(prompt["item_line"], index=n, name=names[i], description=texts[i]) for n, i in enumerate(order, 1)]
+        ask = render(prompt["query"], noun=job.list.noun) + " " + render(prompt["instruction"], count=len(order))
+        user = "\n\n".join([prompt["items_header"], "\n".join(lines), ask])
+        return [{"role": "system", "content": prompt["system"]}, {"role": "user", "content": user}]
+
+    def rank(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Ranking]]:
+        jobs = iter(jobs)
+        while window := list(islice(jobs, max(1, self.engine.batch_size))):
+            asks = [(n, order) for n, job in enumerate(window) for order in job.orders]
+            replies = self.engine.generate(
+                [self.messages(window[n], order) for n, order in asks], self.decoding, names=[window[n].name for n, _ in asks],
+                stop=lambda i, text: _enough(text, len(asks[i][1])),
+            )
+            for n, job in enumerate(window):
+                yield job, self._ranking(job, [r for (m, _), r in zip(asks, replies) if m == n])
+
+    def _ranking(self, job: Job, replies) -> Ranking:
+        parsed = [parse_ranking(r.text, job.names(), r.finish, self.parse_mode) for r in replies]
+        return Ranking([p.ranks for p in parsed], status=[p.status for p in parsed], replies=[r.text for r in replies])
+
+
+def _enough(text: str, size: int) -> bool:
+    """Whether the reply has more finished lines than a list and a preamble need."""
+    return text.endswith("\n") and sum(bool(line.strip()) for line in text.splitlines()) >= size + 3

@@ -1,0 +1,74 @@
+"""Rankers that score each item alone: `cross_encoder`, `bi_encoder`, `bm25`. They do not see the order; only an edited item
+is scored anew. A causal LM serves as cross-encoder by its log-odds of yes against no (as the LLM-based rerankers do).
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from geobench.detectors.judge import log_odds, yes_no_tokens
+from geobench.prompts import load_prompt, prompt_sha, render
+from geobench.rankers.base import Job, Ranking, ranks_of
+
+
+class PointwiseRanker:
+    """`score(query, passages)` gives one number per passage "Name: text"; query "I am looking for a {noun}."."""
+
+    order_free = True
+
+    def __init__(self, name: str, identity: dict, score: Callable[[str, list[str]], list[float]], whole_list: bool = False):
+        self.name, self._identity, self.score, self.whole_list = name, identity, score, whole_list
+        self._clean: dict[str, list[float]] = {}
+
+    def identity(self) -> dict:
+        return {**self._identity, "prompt": prompt_sha("ranking")}
+
+    def rank(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Ranking]]:
+        for job in jobs:
+            scores = self._scores(job)
+            yield job, Ranking([ranks_of(scores)] * len(job.orders), scores=[scores] * len(job.orders))
+
+    def _scores(self, job: Job) -> list[float]:
+        query = render(load_prompt("ranking")["query"], noun=job.list.noun)
+        passages = [f"{name}: {text}" for name, text in zip(job.names(), job.texts())]
+        if job.target is None or self.whole_list:
+            return [float(s) for s in self.score(query, passages)]
+        if job.list.key not in self._clean:
+            self._clean = {job.list.key: self._scores(Job(job.list, job.orders))}
+        scores = list(self._clean[job.list.key])
+        scores[job.target - 1] = float(self.score(query, [passages[job.target - 1]])[0])
+        return scores
+
+
+def bm25(name: str) -> PointwiseRanker:
+    """Okapi BM25 over the list's passages (bm25s, Lucene variant, k1 1.5, b 0.75); the corpus is the list itself."""
+
+    def score(query: str, passages: list[str]) -> list[float]:
+        import bm25s
+
+        corpus = bm25s.tokenize(passages, stopwords="en", show_progress=False)
+        index = bm25s.BM25()
+        index.index(corpus, show_progress=False)
+        words = bm25s.tokenize([query], stopwords="en", return_ids=False, show_progress=False)[0]
+        return [float(s) for s in index.get_scores(words)] if words else [0.0] * len(passages)
+
+    return PointwiseRanker(name, {"read_out": "bm25", "k1": 1.5, "b": 0.75}, score, whole_list=True)
+
+
+def encoder(name: str, engine, read_out: str) -> PointwiseRanker:
+    """Cosine of a bi-encoder's embeddings, or a cross-encoder's logits (never sigmoid or softmax: they tie at 1)."""
+    return PointwiseRanker(name, {**engine.identity(), "read_out": read_out}, engine.relevance)
+
+
+def causal_cross_encoder(name: str, engine) -> PointwiseRanker:
+    """Log-odds of yes against no when a causal LM is asked whether the passage answers the query."""
+    prompt = load_prompt("relevance")
+
+    def messages(query: str, passage: str) -> list[dict]:
+        return [{"role": "system", "content": prompt["system"]}, {"role": "user", "content": render(prompt["user"], query=query, text=passage)}]
+
+    def score(query: str, passages: list[str]) -> list[float]:
+        tokens = yes_no_tokens(engine.tokenizer)
+        shared = engine.shared_prefix(lambda text: messages(query, text))
+        rows = engine.next_token_logprobs([messages(query, p) for p in passages], sum(tokens, []), shared)
+        return [log_odds(row, len(tokens[0])) for row in rows]
+
+    return PointwiseRanker(name, {**engine.identity(), "read_out": "cross_encoder", "relevance": prompt_sha("relevance")}, score)

@@ -1,0 +1,120 @@
+"""Append-only JSON lines: one finished unit per line, flushed as finished, under a fingerprint of what determines them.
+
+The first line of a file is its fingerprint. The same fingerprint resumes; another is refused with the names of what differs.
+A torn last line (a killed run) is dropped with a warning. A later line for the same key supersedes an earlier one.
+"""
+
+import json
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+
+from geobench.errors import GeoBenchError, came
+
+UNIT = ("dataset", "list", "target")
+
+
+def read_records(path: Path) -> list[dict]:
+    """The records of a file, without its fingerprint; GeoBenchError if there is no such file."""
+    return _read(path)[1]
+
+
+def read_fingerprint(path: Path) -> dict:
+    """What determined the content of a record file."""
+    return _read(path)[0]
+
+
+def differences(old: dict, new: dict, prefix: str = "") -> list[str]:
+    """`name: old -> new` for every leaf in which two nested dictionaries differ."""
+    lines = []
+    for key in sorted({*old, *new}):
+        a, b = old.get(key), new.get(key)
+        if isinstance(a, dict) and isinstance(b, dict):
+            lines += differences(a, b, f"{prefix}{key}.")
+        elif a != b:
+            lines.append(f"{prefix}{key}: {a!r} -> {b!r}")
+    return lines
+
+
+class Records:
+    """An open record file: `done` maps a unit's key to its record, `append` writes and flushes one."""
+
+    def __init__(self, path: Path, fingerprint: dict, key: Iterable[str] = UNIT):
+        self.path, self.key = Path(path), tuple(key)
+        fingerprint = json.loads(json.dumps(fingerprint, sort_keys=True))
+        self.done: dict[tuple, dict] = {}
+        if self.path.exists() and self.path.stat().st_size:
+            old, records = _read(self.path, mend=True)
+            if old != fingerprint:
+                raise GeoBenchError(
+                    f"{self.path} was made under other conditions ({'; '.join(differences(old, fingerprint))}); "
+                    "use --run NAME to keep both, or --force to make it anew"
+                )
+            self.done = {self.key_of(r): r for r in records}
+            self._file = self.path.open("a", encoding="utf-8")
+        else:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = self.path.open("w", encoding="utf-8")
+            self._write({"fingerprint": fingerprint})
+
+    def key_of(self, record: dict) -> tuple:
+        return tuple(record.get(k) for k in self.key)
+
+    def append(self, record: dict) -> None:
+        """Keep one finished unit; it is on disk when this returns."""
+        self._write(record)
+        self.done[self.key_of(record)] = record
+
+    def _write(self, row: dict) -> None:
+        start = self._file.tell()
+        try:
+            self._file.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
+            self._file.flush()
+        except OSError as error:
+            _cut(self.path, start)
+            raise GeoBenchError(
+                f"{self.path}: could not write ({error.strerror}); everything finished before is kept: free space and run again to resume"
+            ) from error
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        try:
+            self._file.close()
+        except OSError:
+            pass
+
+
+def _cut(path: Path, size: int) -> None:
+    with path.open("r+b") as file:
+        file.truncate(size)
+
+
+def _read(path: Path, mend: bool = False) -> tuple[dict, list[dict]]:
+    """(fingerprint, records); with `mend` a torn last line is also removed from the file."""
+    path = Path(path)
+    if not path.exists():
+        raise GeoBenchError(f"no records at {path}: run the notebook that makes them first")
+    data = path.read_bytes()
+    whole = data.rfind(b"\n") + 1
+    if whole < len(data):
+        warnings.warn(f"{path}: dropped a torn last line of {len(data) - whole} bytes (its unit will be made again)", stacklevel=3)
+        if mend:
+            _cut(path, whole)
+    rows = [_row(path, n, line) for n, line in enumerate(data[:whole].split(b"\n")[:-1], 1)]
+    if not rows:
+        return {}, []
+    if set(rows[0]) != {"fingerprint"}:
+        raise GeoBenchError(f"{path}:1: expected the fingerprint line, got {came(rows[0])}")
+    return rows[0]["fingerprint"], rows[1:]
+
+
+def _row(path: Path, number: int, line: bytes) -> dict:
+    try:
+        row = json.loads(line)
+    except ValueError as error:
+        raise GeoBenchError(f"{path}:{number}: not a JSON record: {came(line.decode(errors='replace'))}") from error
+    if not isinstance(row, dict):
+        raise GeoBenchError(f"{path}:{number}: expected a JSON object, got {came(row)}")
+    return row
