@@ -1,10 +1,10 @@
 """Finding an item's name in text.
 
-Names and text are compared as lists of words, so "R6" is never found in "R6X", and where two names fit the longer one
-wins: "R6" is not found in "R6 Mark II" when that is a name too. Case, accents of quotes, dashes, markdown, "&" against
-"and" and punctuation that a name has but the text drops make no difference; punctuation that the text has and the name
-lacks ("Pro: Max comfort") ends the name. Compromise: there is no spelling distance. A name without a letter or digit
-cannot be found.
+Names and text are compared as lists of words, so "R6" is never found in "R6X", and where two names fit the
+longer one wins: "R6" is not found in "R6 Mark II" when that is a name too. Case, accents of quotes, dashes,
+markdown, "&" against "and" and punctuation that a name has but the text drops make no difference; punctuation
+that the text has and the name lacks ("Pro: Max comfort") ends the name. Compromise: there is no spelling
+distance. A name without a letter or digit cannot be found.
 """
 
 import html
@@ -14,9 +14,12 @@ from collections import Counter
 from typing import NamedTuple
 
 # Words that say nothing about which item is meant.
-SMALL_WORDS = frozenset("a an the of for with in on to by from is my no".split())
+SMALL_WORDS = frozenset(
+    ["a", "an", "the", "of", "for", "with", "in", "on", "to", "by", "from", "is", "my", "no"]
+)
 ENOUGH = 0.6  # part of a name's words that its shortened form must hold, unless those words are telling
 LONG_RUN = 4  # words of a long name that are enough, if they can be no other free item
+_ENTITY = re.compile(r"&(?:#\w{1,8}|[A-Za-z]\w{1,12});")
 _INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad\ufe0f™®©]")
 _PLAIN = str.maketrans(
     {
@@ -25,7 +28,10 @@ _PLAIN = str.maketrans(
         **dict.fromkeys("‐‑‒–−", "-"),
         **dict.fromkeys("—―", " - "),
         **dict.fromkeys("*`~\\", ""),
-        **{"_": " ", "→": ">", "\r": "\n", "\t": "    "},
+        "_": " ",
+        "→": ">",
+        "\r": "\n",
+        "\t": "    ",
     }
 )
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*(?:[+#]+(?![^\W_]))?")
@@ -40,7 +46,7 @@ class Word(NamedTuple):
 
 
 class NameTable(NamedTuple):
-    """The L names of a list, made ready: words and joined letters of each, and in how many names a word occurs."""
+    """The L names of a list: words and joined letters of each, and in how many names a word occurs."""
 
     words: list[list[Word]]
     joined: list[str]
@@ -57,7 +63,7 @@ class Hit(NamedTuple):
 
 def plain(text: str) -> str:
     """Text without case, markdown, invisible characters or typographic variants (NFKC); line ends stay."""
-    text = _INVISIBLE.sub("", html.unescape(text)).translate(_PLAIN)
+    text = _INVISIBLE.sub("", _ENTITY.sub(lambda match: html.unescape(match[0]), text)).translate(_PLAIN)
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).translate(_PLAIN)
 
 
@@ -81,8 +87,8 @@ def name_table(names: list[str]) -> NameTable:
 def exact(table: NameTable, text: list[Word], at: int = 0) -> Hit | None:
     """The longest name that begins at word `at`.
 
-    Where the text then goes on like a longer name ("R6 Mk II" beside the names "R6" and "R6 Mark II"), the hit is that
-    name, not `full`; None if it could be several.
+    Where the text then goes on like a longer name ("R6 Mk II" beside the names "R6" and "R6 Mark II"), the
+    hit is that name, not `full`; None if it could be several.
     """
     fits = [i for i, name in enumerate(table.words) if name and _begins(name, text[at : at + len(name)])]
     if not fits:
@@ -103,13 +109,14 @@ def exact(table: NameTable, text: list[Word], at: int = 0) -> Hit | None:
 def shortened(table: NameTable, text: list[Word], taken: set[int], known: dict) -> int | None:
     """The one item not in `taken` that the start of `text` can be a short form of, else None.
 
-    Tried on the whole text, then on what stands before each break, longest first; one that can mean several items ends
-    the search. `known` remembers short forms, so that a repeated one means the same item again.
+    Tried on the whole text, then on what stands before each break, longest first; one that can mean several
+    items ends the search. `known` remembers short forms, so that a repeated one means the same item again.
     """
     if not text:
         return None
     free = [i for i, name in enumerate(table.words) if i not in taken and name]
-    for end in [len(text)] + [i for i in range(len(text) - 1, 0, -1) if text[i].broken]:
+    most = 3 * max(map(len, table.words))  # no longer text is a short form
+    for end in [i for i in range(min(len(text), most), 0, -1) if i == len(text) or text[i].broken]:
         head = tuple(word.text for word in text[:end])
         same = [i for i, joined in enumerate(table.joined) if joined == _joined(text[:end])]
         fits = [known[head]] if head in known else same or [i for i in free if _within(head, table.words[i])]
@@ -154,7 +161,7 @@ def _joined(text: list[Word]) -> str:
 
 
 def _within(head: tuple[str, ...], name: list[Word]) -> bool:
-    """Whether all words of `head` come in `name`, in that order; its last one may be cut if the name begins so."""
+    """Whether all words of `head` come in `name`, in order; the last may be cut if the name begins so."""
     left, last = iter(word.text for word in name), len(head) - 1
     if all(word in left for word in head):
         return True
@@ -163,12 +170,16 @@ def _within(head: tuple[str, ...], name: list[Word]) -> bool:
 
 
 def _telling(table: NameTable, head: tuple[str, ...], name: list[Word]) -> bool:
-    """Whether `head` says enough of `name`: most or many of its words, or one no other name has; no short number."""
+    """Whether `head` says enough: most or many of the words, or one no other name has; no short number."""
     if all(word.isdigit() and len(word) < 4 for word in head):
         return False
     part = len(head) / len(name)
     own = any(table.shared[word] == 1 and word not in SMALL_WORDS for word in head)
-    return part >= ENOUGH or len(head) >= LONG_RUN or (own and (len(head) > 1 or head[0] == name[0].text or part >= 1 / 3))
+    return (
+        part >= ENOUGH
+        or len(head) >= LONG_RUN
+        or (own and (len(head) > 1 or head[0] == name[0].text or part >= 1 / 3))
+    )
 
 
 def _run(name: list[Word], text: list[Word]) -> int:

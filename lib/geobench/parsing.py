@@ -1,10 +1,11 @@
 """A model's reply -> the rank of every item, and a status that says how it was read.
 
-`parse_ranking` takes the first of these that holds two items: JSON, marked numbers ("1.", "#1", "| 1 |"), bare numbers,
-bullets, lines that are a name; else a lone numbered line, the order of first mention, or the prompt's own numbers
-("3 > 1 > 2"). So a preamble that names an item does not count when a list follows, and in a line the name at its start
-goes before names that its explanation mentions. Places count the items found: a line that names none takes no place.
-`mode="released"` is the public GEO-Bench parser with its known failures (geobench-protocol, "Release parser").
+`parse_ranking` takes the first of these that holds two items: JSON, marked numbers ("1.", "#1", "| 1 |"),
+bare numbers, bullets, lines that are a name; else a lone numbered line, the order of first mention, or the
+prompt's own numbers ("3 > 1 > 2"). So a preamble that names an item does not count when a list follows, and
+in a line the name at its start goes before names that its explanation mentions. Places count the items found:
+a line that names none takes no place. `mode="released"` is the public GEO-Bench parser with its known
+failures (geobench-protocol, "Release parser").
 """
 
 import re
@@ -16,23 +17,25 @@ from geobench.matching import NameTable, exact, mentions, name_table, shortened,
 from geobench.reply_rows import Row, identifiers, json_rows, list_text, rows, without_fences
 
 # The first that holds is the status.
-# cut_off: the token limit ended the reply and items are missing.   empty: no item was found (blank, a refusal).
+# cut_off: the token limit ended the reply and items are missing.
+# empty: no item was found (a blank reply, a refusal).
 # duplicate: an item was listed twice and its first place counts (others may be missing as well).
 # missing: some items were not found.
-# repaired: complete, but not a plain list of full names (thinking, short names, mentions, identifiers, a countdown).
+# repaired: complete, but not a plain list of full names (thinking, short names, mentions, numbers).
 # ok: complete, each item once.
 STATUSES = ("cut_off", "empty", "duplicate", "missing", "repaired", "ok")
 
 NESTED = 3  # columns by which a list inside a list is set in
 _THINKING = re.compile(
-    r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)|\A.*</(?:think|thinking)>", re.IGNORECASE | re.DOTALL
+    r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)|\A.*</(?:think|thinking)>",
+    re.IGNORECASE | re.DOTALL,
 )
 _RELEASED_LINE = re.compile(r"\s*(?:\*\*)?\d+[.)]\s*(\S.*)")
 
 
 @dataclass(frozen=True)
 class Parsed:
-    """`ranks[i]` of item i: 1..L, L+1 if missing. `order`: the items found (0-based), best first. `status`: STATUSES."""
+    """`ranks[i]` of item i: 1..L, or L+1 if missing; `order`: items found (0-based), best first."""
 
     ranks: list[int]
     status: str
@@ -46,9 +49,10 @@ class _Reading(NamedTuple):
 
 
 def parse_ranking(reply: str | None, names: list[str], finish: str = "stop", mode: str = "default") -> Parsed:
-    """Ranks of `names` in one reply; give the names in the prompt's order, which identifiers like "[3]" refer to.
+    """Ranks of `names` in one reply; names in the prompt's order, which identifiers like "[3]" refer to.
 
-    `finish`: the engine's stop reason. Raises GeoBenchError for an unknown mode or no names; never for a reply.
+    `finish`: the engine's stop reason. Raises GeoBenchError for an unknown mode or no names; never for a
+    reply.
     """
     if mode not in ("default", "released"):
         raise GeoBenchError(f"parse_ranking: expected mode `default` or `released`, got {came(mode)}")
@@ -84,9 +88,9 @@ def _read(reply: str, names: list[str]) -> _Reading:
 
 
 def _is_name(table: NameTable, row: Row) -> bool:
-    """Whether the name that a row begins with, if any, is all of the row or ends at a break: not a sentence."""
+    """Whether the name that a row begins with, if any, ends with the row or at a break: not a sentence."""
     hit = exact(table, row.words)
-    return hit is None or hit.end == len(row.words) or row.words[hit.end].broken
+    return hit is None or not hit.full or hit.end == len(row.words) or row.words[hit.end].broken
 
 
 def _numbered(table: NameTable, lines: list[Row]) -> _Reading:
@@ -109,7 +113,7 @@ def _by_stated_rank(table: NameTable, lines: list[Row]) -> list[Row]:
 
 
 def _take(table: NameTable, lines: list[Row], loose: bool = False) -> _Reading:
-    """One item per row: full names at the start, then shortened ones, then (`loose`) the first free name mentioned."""
+    """One item per row: full names at its start, then short forms, then (`loose`) a free name it mentions."""
     hits = [exact(table, row.words) for row in lines]
     found = {n: hit.item for n, hit in enumerate(hits) if hit}
     known: dict = {}
@@ -128,7 +132,7 @@ def _take(table: NameTable, lines: list[Row], loose: bool = False) -> _Reading:
 
 
 def _read_released(reply: str, names: list[str]) -> _Reading:
-    """The public release's reading: the longest free name anywhere in a numbered line, else order of first mention."""
+    """The public release's reading: the longest free name in each numbered line, else first mentions."""
 
     def bare(text: str) -> str:
         return " ".join(re.sub("[*_`\"'“”‘’]", "", text.lower()).split())

@@ -1,7 +1,7 @@
 """Prompts: every text that a model is asked with lives in params/prompts/<name>.yaml, and is filled in here.
 
-A template holds {placeholders}; any other brace stays as it is. Values are put in once and never looked at again,
-so a description that holds braces cannot pull in another field.
+A template holds {placeholders}; any other brace stays as it is. Values are put in once and never looked at
+again, so a description that holds braces cannot pull in another field.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ def load_prompt(name: str) -> dict:
 
 
 def render(template: str, **fields: object) -> str:
-    """`template` with each {placeholder} replaced by its field; an unused field is fine, a missing one an error."""
+    """`template` with each {placeholder} replaced by its field; a missing field is an error."""
 
     def value(match: re.Match) -> str:
         if match[1] not in fields:

@@ -1,8 +1,8 @@
-"""The shapes of a reply that lists things: numbered, bulleted and bare lines, tables, JSON, chains of numbers.
+"""The shapes of a reply that lists things: numbered, bulleted and bare lines, tables, JSON, number chains.
 
-`rows` turns a reply's text into one `Row` per line, with the number in front of it taken off ("1.", "(1)", "#1",
-"**1.**", "1 -", "1st:", "Rank 1", "| 1 |", circled, superscript and keycap digits, medals). Which rows make the ranking
-is decided in `parsing`.
+`rows` turns a reply's text into one `Row` per line, with the number in front of it taken off ("1.", "(1)",
+"#1", "**1.**", "1 -", "1st:", "Rank 1", "| 1 |", circled, superscript and keycap digits, medals). Which rows
+make the ranking is decided in `parsing`.
 """
 
 import json
@@ -16,7 +16,7 @@ from geobench.matching import NameTable, Word, exact, plain, words
 _FENCE = re.compile(r"(?m)(?:```|~~~)[\w+-]*[ \t]*$")
 _TAG = re.compile(r"</?[a-zA-Z][^<>\n]{0,60}>")
 _BULLET = re.compile(r"(?m)^([ \t>]*)(?:[*+](?=\s)|[•‣◦●▪·])")
-_GLYPH = re.compile(r"(?m)^([\s>*_#|-]*)((?:\d\ufe0f?\u20e3)+|[¹²³⁰⁴-⁹]+|[①-⑳❶-❿➀-➓⓵-⓾🥇🥈🥉🔟])")
+_GLYPH = re.compile(r"(?m)^([ \t>*_#|-]*)((?:\d\ufe0f?\u20e3)+|[¹²³⁰⁴-⁹]+|[①-⑳❶-❿➀-➓⓵-⓾🥇🥈🥉🔟])")
 _MEDALS = {"🥇": 1, "🥈": 2, "🥉": 3, "🔟": 10}
 _MARK = re.compile(
     r"[^\w(\[#]*(?P<sharp>#+\s*)?(?P<word>(?:rank|place|position|no|number)\b[\s.:#]*)?[(\[]?(?P<n>\d{1,3})"
@@ -24,7 +24,7 @@ _MARK = re.compile(
 )
 _INLINE = re.compile(r"(?<![^\s,;|>:])\(?(\d{1,3})[.)](?=\s|[^\W\d])")
 _THINGS = "item|product|document|doc|passage|option|candidate|id"
-_IDENTIFIERS = re.compile(rf"(?:[\s\[\](){{}}#>,;|.:-]|\d+|\b(?:{_THINGS})s?\b)+")
+_IDENTIFIERS = re.compile(rf"(?:[\s\[\](){{}}#>,;|.:-]|\d|\b(?:{_THINGS})s?\b)+")
 _NAME_KEYS = ("name", "item", "product", "title", "document", "brand")
 _RANK_KEYS = ("rank", "position", "place", "ranking")
 
@@ -45,7 +45,7 @@ def without_fences(text: str) -> str:
 
 
 def list_text(text: str) -> str:
-    """`plain` text, with bullets as "- ", digit glyphs as "1. " and a list written in one line broken into lines."""
+    """`plain` text, with bullets as "- ", digit glyphs as "1. " and a list in one line broken into lines."""
     text = plain(_BULLET.sub(r"\1- ", _GLYPH.sub(_digits, _TAG.sub(" ", text))))
     if sum(bool((match := _MARK.match(line)) and match["close"]) for line in text.split("\n")) > 1:
         return re.sub(r": +(?=\(?1[.)]\s)", ":\n", text)
@@ -53,7 +53,7 @@ def list_text(text: str) -> str:
     for match in _INLINE.finditer(text):
         if int(match[1]) == len(cuts):
             cuts.append(match.start())
-    return "\n".join(text[a:b] for a, b in zip(cuts, [*cuts[1:], None], strict=True))
+    return "\n".join(text[a:b] for a, b in zip(cuts, [*cuts[1:], None], strict=True)).removeprefix("\n")
 
 
 def rows(table: NameTable, text: str) -> list[Row]:
@@ -62,7 +62,7 @@ def rows(table: NameTable, text: str) -> list[Row]:
 
 
 def json_rows(table: NameTable, text: str) -> list[Row]:
-    """Rows of the first JSON list of names, or of {"rank", "name"} objects, also inside an object; [] if none."""
+    """Rows of the first JSON list of names or of {"rank", "name"} objects, also inside an object; else []."""
     for match in islice(re.finditer(r"[\[{]", text), 20):
         try:
             names = _listed(json.JSONDecoder().raw_decode(text, match.start())[0])
@@ -74,7 +74,7 @@ def json_rows(table: NameTable, text: str) -> list[Row]:
 
 
 def identifiers(text: str, size: int) -> list[int]:
-    """0-based items given by the prompt's numbers 1..size: "[3] > [1]", "3, 1, 2", or one a line ("1. [3]", "3")."""
+    """0-based items from the prompt's numbers 1..size: "[3] > [1]", "3, 1, 2", one a line ("1. [3]", "3")."""
     numbers: list[str] = []
     for line in filter(_IDENTIFIERS.fullmatch, text.split("\n")):
         chain, mark = re.findall(r"\d+", line), _MARK.match(line)
@@ -122,7 +122,9 @@ def _listed(value: object) -> list[str]:
             return _listed(max(lists, key=len))
         if value and all(isinstance(part, int | float) for part in value.values()):
             return sorted(value, key=value.get)  # {name: rank}
-        numbered = all(isinstance(part, str) and re.fullmatch("[0-9]{1,3}", key) for key, part in value.items())
+        numbered = all(
+            isinstance(part, str) and re.fullmatch("[0-9]{1,3}", key) for key, part in value.items()
+        )
         return [value[key] for key in sorted(value, key=int)] if numbered else []
     if not isinstance(value, list) or not all(isinstance(part, dict) for part in value):
         return [part for part in value if isinstance(part, str)] if isinstance(value, list) else []

@@ -1,9 +1,9 @@
-"""Keyword filter: promotional words and phrases of the lexicon in a text, and the Keyword Violation Rate (KVR).
+"""Keyword filter: promotional words and phrases in a text, and the Keyword Violation Rate (KVR).
 
-KVR is the share of edited texts with at least one hit. Two ways of matching: `boundary`, the default, compares
-whole tokens, so "top-rated" is "top rated" and "#10" is not "#1"; `released` repeats the public release's matching
-with its two known slips: hyphens glue words together ("top-rated" is missed) and phrases have no edges ("#1" hits
-"#10").
+KVR is the share of edited texts with at least one hit. Two ways of matching: `boundary`, the default,
+compares whole tokens, so "top-rated" is "top rated" and "#10" is not "#1"; `released` repeats the public
+release's matching with its two known slips: hyphens glue words together ("top-rated" is missed) and phrases
+have no edges ("#1" hits "#10").
 """
 
 import re
@@ -34,8 +34,8 @@ class Lexicon:
 def load_lexicon(path: str | Path | None = None) -> Lexicon:
     """Read `words` and `phrases` from YAML (default params/lexicon.yaml).
 
-    Raises GeoBenchError for a missing or unreadable file, other keys, and entries that are no text, hold no token
-    or come twice.
+    Raises GeoBenchError for a missing or unreadable file, other keys, and entries that are no text, hold no
+    token or come twice.
     """
     path = Path(path) if path else PARAMS / "lexicon.yaml"
     try:
@@ -57,7 +57,7 @@ def _entries(path: Path, kind: str, values: object) -> tuple[str, ...]:
     for value in values:
         key = boundary_tokens(value) if isinstance(value, str) else ()
         if not key:
-            raise GeoBenchError(f'lexicon {path}: `{kind}` holds {came(value)}; expected text ("#1" needs quotes)')
+            raise GeoBenchError(f'lexicon {path}: `{kind}` holds {came(value)}; expected text (quote "#1")')
         if key in seen:
             raise GeoBenchError(f"lexicon {path}: `{kind}` holds {came(value)} twice")
         if kind == "words" and len(key) > 1:
@@ -102,7 +102,7 @@ def flag(text: str, lexicon: Lexicon, mode: str = "boundary") -> bool:
 
 
 def kvr(texts: Iterable[str], lexicon: Lexicon, mode: str = "boundary") -> float:
-    """Keyword Violation Rate: share of `texts` that are flagged, 0 to 1. GeoBenchError when there are none."""
+    """Keyword Violation Rate: share of `texts` flagged, 0 to 1. GeoBenchError when there are none."""
     flags = [flag(text, lexicon, mode) for text in texts]
     if not flags:
         raise GeoBenchError("keyword violation rate of no texts; expected at least one")

@@ -1,0 +1,29 @@
+"""How alike two rankers order the variants: Spearman's rank correlation."""
+
+import math
+
+from geobench.errors import GeoBenchError
+
+
+def spearman(order_a, order_b) -> float:
+    """Spearman's correlation of two Series over their shared index; nan if one is constant or short."""
+    from scipy.stats import spearmanr
+
+    shared = order_a.index.intersection(order_b.index)
+    a, b = order_a.loc[shared], order_b.loc[shared]
+    if a.isna().any() or b.isna().any() or len(a) != len(shared) or len(b) != len(shared):
+        raise GeoBenchError("Spearman: expected each index once and no nan in either order")
+    return float(spearmanr(a, b).statistic) if min(a.nunique(), b.nunique()) > 1 else math.nan
+
+
+def rank_correlation_table(summary, value: str):
+    """Rankers x rankers: Spearman's correlation of their variants' means of `value` (from `summarise`)."""
+    import pandas as pd
+
+    part = summary[summary["value"] == value]
+    if part.empty or part.duplicated(["ranker", "variant"]).any():
+        raise GeoBenchError(f"rank correlations: expected one mean of {value} per ranker and variant")
+    means = {ranker: group.set_index("variant")["mean"] for ranker, group in part.groupby("ranker")}
+    return pd.DataFrame(
+        [[spearman(means[a], means[b]) for b in means] for a in means], list(means), list(means)
+    )
