@@ -1,0 +1,13 @@
+"""Methods by name, grouped by what they may see. A variant is named for its method and its model."""
+
+from geobench.attacks.rewrites import NAMES
+
+METHODS = {
+    "sts": "white_box",
+    "zero_shot": "black_box",
+    "tap": "black_box",
+    **{name: "rewrites" for name in NAMES},
+    "injection": "controls",
+    "padding": "controls",
+}
+THREAT = {"white_box": "white-box", "black_box": "black-box", "rewrites": "white-hat", "controls": "control"}

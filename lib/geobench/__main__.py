@@ -1,0 +1,64 @@
+"""`python -m geobench run|doctor|weights`: the command line behind run_all.sh."""
+
+import argparse
+import sys
+
+from geobench.errors import GeoBenchError
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="geobench", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", prog="./run_all.sh", help="execute the notebooks")
+    run.add_argument("--profile", default="smoke", help="params/NAME.yaml (default: smoke)")
+    run.add_argument("--only", nargs="+", default=[], metavar="NOTEBOOK", help="these notebooks, for example 05_ranking or 05")
+    run.add_argument("--from", dest="start", metavar="NOTEBOOK", help="from this notebook on")
+    run.add_argument("-p", dest="overrides", action="append", default=[], metavar="NAME=VALUE", help="override a parameter (repeatable)")
+    run.add_argument("--run", metavar="NAME", help="results folder (default: the profile's name)")
+    run.add_argument("--force", action="store_true", help="make the chosen notebooks' results anew")
+    run.add_argument("--dry-run", action="store_true", help="say what would run")
+    run.add_argument("--list", action="store_true", help="list the notebooks and profiles")
+    commands.add_parser("doctor", help="check versions, device, weights, data and folders")
+    commands.add_parser("weights", help="fetch the embedded models' weights")
+    return parser
+
+
+def _run(args) -> int:
+    from geobench import runner
+    from geobench.params import parse_override, profiles
+
+    if args.list:
+        print("notebooks:", *runner.notebooks(), sep="\n  ")
+        print("profiles:", *profiles(), sep="\n  ")
+        return 0
+    made = runner.plan(args.profile, dict(map(parse_override, args.overrides)), args.run, args.only, args.start, args.force)
+    if args.dry_run:
+        from geobench.dry_run import estimate
+
+        print(estimate(made))
+        return 0
+    rows = runner.execute(made)
+    width = max(len(r["notebook"]) for r in rows)
+    print("\n".join(f"  {r['notebook']:<{width}}  {r['state']:<7} {r['seconds']:>7.1f} s" for r in rows))
+    print(f"tables, figures and report are in {made.folder} (open report/index.html)")
+    return 0
+
+
+def main(argv: list[str] | None = None) -> int:
+    args = _parser().parse_args(argv)
+    try:
+        if args.command == "run":
+            return _run(args)
+        from geobench import doctor
+
+        return doctor.main() if args.command == "doctor" else doctor.fetch()
+    except GeoBenchError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("stopped; everything finished is kept, the same command resumes", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

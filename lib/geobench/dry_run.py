@@ -1,0 +1,34 @@
+"""What a plan would cost, counted without loading a model."""
+
+from geobench import attacks, catalog
+from geobench.rankers import parse_name
+
+SECONDS = {"attention": 0.45, "generate": 6.0, "cross_encoder": 0.2, "bi_encoder": 0.03, "bm25": 0.002}  # measured on 2 cores, 7 items
+
+
+def estimate(made) -> str:
+    """Rankings per ranker, edits to make and a rough time for the embedded models on two cores."""
+    p = made.params
+    chosen = catalog.select(p.datasets, p.lists_per_dataset, p.targets_per_list, p.seed)
+    targets = sum(len(s.targets) for s in chosen)
+    methods = [*p.white_box, *p.black_box, *p.rewrites, *p.controls]
+    lines = [
+        f"would run in {made.folder}: {', '.join(made.chosen)}",
+        f"{len(chosen)} lists, {targets} targets, {len(methods) + len(p.external_edits)} variants",
+    ]
+    total = 0.0
+    for ranker in p.rankers:
+        read_out = parse_name(ranker)[1]
+        variants = len(methods) + len(p.external_edits)
+        if read_out == "generate" and p.generate_variants is not None:
+            variants = len(p.generate_variants)
+        orders = 1 if read_out in ("cross_encoder", "bi_encoder", "bm25") else (p.generate_orders or p.orders) if read_out == "generate" else p.orders
+        rankings = orders * (len(chosen) + variants * targets)
+        seconds = rankings * SECONDS[read_out]
+        total += seconds
+        lines.append(f"  {ranker}: {rankings} rankings ({orders} orders), about {seconds:.0f} s")
+    calls = sum({"rewrites": 1, "black_box": 1}.get(attacks.METHODS[m], 0) for m in methods if m != "tap") * targets
+    nodes = p.tap_roots + sum(min(p.tap_width, p.tap_roots * p.tap_branching**d) * p.tap_branching for d in range(p.tap_depth - 1))
+    lines.append(f"  edits: {calls} generations; TAP at most {nodes * targets} generations and {nodes * targets * p.tap_orders} search rankings")
+    lines.append(f"about {total / 60 + (calls + nodes * targets) / 60:.0f} minutes with the embedded models on two cores")
+    return "\n".join(lines)
