@@ -43,8 +43,8 @@ class Records:
         self.path, self.key = Path(path), tuple(key)
         fingerprint = json.loads(json.dumps(fingerprint, sort_keys=True))
         self.done: dict[tuple, dict] = {}
-        if self.path.exists() and self.path.stat().st_size:
-            old, records = _read(self.path, mend=True)
+        old, records = _read(self.path, mend=True) if self.path.exists() else ({}, [])
+        if self.path.exists() and self.path.stat().st_size:  # still empty when the run was killed in its first line
             if old != fingerprint:
                 raise GeoBenchError(
                     f"{self.path} was made under other conditions ({'; '.join(differences(old, fingerprint))}); "

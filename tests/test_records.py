@@ -1,0 +1,87 @@
+"""Record files: resuming, torn lines, other fingerprints, superseding."""
+
+import json
+
+import pytest
+
+from geobench.errors import GeoBenchError
+from geobench.records import Records, differences, read_fingerprint, read_records
+
+PRINT = {"model": {"name": "a", "revision": "1"}, "seed": 3}
+
+
+def unit(target, **more):
+    return {"dataset": "d", "list": "l", "target": target, **more}
+
+
+def test_a_file_resumes(tmp_path):
+    path = tmp_path / "deep" / "r.jsonl"
+    with Records(path, PRINT) as records:
+        records.append(unit(1, score=0.5))
+        assert read_records(path) == [unit(1, score=0.5)]  # on disk before the file is closed
+    with Records(path, PRINT) as records:
+        assert records.done == {("d", "l", 1): unit(1, score=0.5)}
+        records.append(unit(2, text="é\u2028x\ny"))
+    assert read_records(path)[1] == unit(2, text="é\u2028x\ny")
+    assert read_fingerprint(path) == PRINT
+
+
+def test_a_torn_last_line_is_dropped(tmp_path):
+    path = tmp_path / "r.jsonl"
+    with Records(path, PRINT) as records:
+        records.append(unit(1))
+        records.append(unit(2))
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.warns(UserWarning, match="torn last line"):
+        assert read_records(path) == [unit(1)]
+    with pytest.warns(UserWarning, match="torn last line"):
+        records = Records(path, PRINT)
+    with records:
+        assert list(records.done) == [("d", "l", 1)]
+        records.append(unit(2, score=1))
+    assert read_records(path) == [unit(1), unit(2, score=1)]
+
+
+def test_a_torn_fingerprint_starts_over(tmp_path):
+    path = tmp_path / "r.jsonl"
+    path.write_text('{"fingerpr')
+    with pytest.warns(UserWarning, match="torn"):
+        records = Records(path, PRINT)
+    with records:
+        records.append(unit(1))
+    assert read_fingerprint(path) == PRINT and read_records(path) == [unit(1)]
+
+
+def test_another_fingerprint_is_refused_with_what_differs(tmp_path):
+    path = tmp_path / "r.jsonl"
+    Records(path, PRINT).__exit__()
+    with pytest.raises(GeoBenchError) as error:
+        Records(path, {"model": {"name": "a", "revision": "2"}, "seed": 3})
+    assert "model.revision: '1' -> '2'" in str(error.value) and "seed" not in str(error.value)
+    assert read_fingerprint(path) == PRINT
+
+
+def test_differences_name_missing_leaves():
+    assert differences({"a": 1}, {"b": (2)}) == ["a: 1 -> None", "b: None -> 2"]
+
+
+def test_a_later_record_supersedes(tmp_path):
+    path = tmp_path / "r.jsonl"
+    with Records(path, PRINT) as records:
+        records.append(unit(1, score=1))
+        records.append(unit(1, score=2))
+        assert records.done[("d", "l", 1)]["score"] == 2
+    with Records(path, PRINT) as records:
+        assert [r["score"] for r in records.done.values()] == [2]
+
+
+def test_broken_files_are_named(tmp_path):
+    with pytest.raises(GeoBenchError, match="no records at"):
+        read_records(tmp_path / "none.jsonl")
+    path = tmp_path / "r.jsonl"
+    path.write_text(json.dumps({"fingerprint": {}}) + "\nnot json\n")
+    with pytest.raises(GeoBenchError, match=r"r.jsonl:2: not a JSON record"):
+        read_records(path)
+    path.write_text(json.dumps(unit(1)) + "\n")
+    with pytest.raises(GeoBenchError, match="expected the fingerprint"):
+        read_records(path)
