@@ -1,0 +1,83 @@
+"""Figures for one column of a paper: PDF, SVG and PNG of the same bytes for the same data."""
+
+import json
+from pathlib import Path
+
+COLOURS = {"white-box": "#0072B2", "black-box": "#D55E00", "white-hat": "#009E73", "control": "#555555", "external": "#CC79A7"}
+MARKERS = {"white-box": "s", "black-box": "o", "white-hat": "^", "control": "X", "external": "D"}
+WIDTH = 3.4  # inches: one column
+
+
+def _axes(height: float):
+    import matplotlib
+
+    matplotlib.rcParams.update({"font.size": 7, "pdf.fonttype": 42, "svg.hashsalt": "geobench", "axes.spines.top": False, "axes.spines.right": False})
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    return figure, figure.subplots()
+
+
+def save_figure(figure, folder: Path, name: str, caption: str) -> None:
+    """Write `<folder>/<name>.pdf`, `.svg`, `.png` (300 dpi) and `.json` (the caption), without dates."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    figure.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "ModDate": None})
+    figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
+    figure.savefig(folder / f"{name}.png", dpi=300, metadata={"Software": None})
+    (folder / f"{name}.json").write_text(json.dumps({"caption": caption}, ensure_ascii=False) + "\n")
+
+
+def label(variant: str) -> str:
+    """A variant's short name in a figure."""
+    return variant.split("__")[0].replace("_", " ")
+
+
+def _intervals(frame, column: str = "nrg"):
+    low, high = frame[f"{column}_lo"], frame[f"{column}_hi"]
+    return [(frame[column] - low).clip(lower=0).fillna(0), (high - frame[column]).clip(lower=0).fillna(0)]
+
+
+def tradeoff(frame):
+    """Effectiveness (nrg with nrg_lo, nrg_hi) against judge_auroc, one point per variant, coloured by threat."""
+    figure, axes = _axes(3.2)
+    for threat, part in frame.groupby("threat"):
+        axes.errorbar(
+            part["judge_auroc"], part["nrg"], yerr=_intervals(part), fmt=MARKERS[threat], color=COLOURS[threat], ms=4, lw=0.6, label=threat
+        )
+    for n, row in enumerate(frame.sort_values(["judge_auroc", "nrg"]).itertuples()):
+        axes.annotate(label(row.variant), (row.judge_auroc, row.nrg), xytext=(3, 4 if n % 2 else -7), textcoords="offset points", fontsize=5)
+    axes.axhline(0, color="0.7", lw=0.6, zorder=0)
+    axes.axvline(0.5, color="0.7", lw=0.6, ls=":", zorder=0)
+    axes.set(xlabel="detectability (judge AUROC; 0.5 is chance)", ylabel="effectiveness (NRG)")
+    axes.legend(fontsize=6, frameon=False)
+    return figure
+
+
+def gain_bars(frame):
+    """NRG per variant with intervals, sorted."""
+    frame = frame.sort_values(["nrg", "variant"])
+    figure, axes = _axes(0.6 + 0.17 * len(frame))
+    axes.barh([label(v) for v in frame["variant"]], frame["nrg"], xerr=_intervals(frame), color=[COLOURS[t] for t in frame["threat"]], height=0.7, error_kw={"lw": 0.6})
+    axes.axvline(0, color="0.3", lw=0.6)
+    axes.set(xlabel="NRG (95 % interval)")
+    return figure
+
+
+def before_after(per_target):
+    """Median rank before (x) against after (y), one point per target; below the diagonal means moved up."""
+    figure, axes = _axes(3.2)
+    for threat, part in per_target.assign(threat=per_target["variant"].map(_threat)).groupby("threat"):
+        shift = [((n * 37) % 21 - 10) / 60 for n in range(len(part))]
+        axes.scatter(part["r_before"] + shift, part["r_after"] + shift[::-1], s=6, marker=MARKERS[threat], color=COLOURS[threat], alpha=0.6, lw=0, label=threat)
+    top = float(max(per_target["r_before"].max(), per_target["r_after"].max())) + 0.5
+    axes.plot([0.5, top], [0.5, top], color="0.6", lw=0.6, zorder=0)
+    axes.set(xlabel="median rank before", ylabel="median rank after", xlim=(0.5, top), ylim=(0.5, top), aspect="equal")
+    axes.legend(fontsize=6, frameon=False)
+    return figure
+
+
+def _threat(variant: str) -> str:
+    from geobench.attacks import METHODS, THREAT
+
+    return THREAT.get(METHODS.get(variant.split("__")[0]), "external")

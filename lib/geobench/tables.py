@@ -1,0 +1,60 @@
+"""Every table as CSV (full values), LaTeX (booktabs, escaped), Markdown and its caption, the same bytes for the same frame."""
+
+import json
+import os
+from pathlib import Path
+
+LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+}  # fmt: skip
+
+
+def escape_latex(text: object) -> str:
+    """Text from data, harmless in LaTeX."""
+    return " ".join("".join(LATEX.get(c, c) for c in str(text)).split())
+
+
+def escape_markdown(text: object) -> str:
+    """Text from data, harmless in a Markdown table cell."""
+    return " ".join(str(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").split())
+
+
+def cell(value: object, decimals: int = 3) -> str:
+    """A value as shown: floats to `decimals`, whole numbers plain, missing as two dashes."""
+    if value is None or (isinstance(value, float) and value != value):
+        return "--"
+    return f"{value:.{decimals}f}" if isinstance(value, float) else str(value)
+
+
+def write_table(frame, folder: Path, name: str, caption: str, decimals: int = 3) -> None:
+    """Write `<folder>/<name>.csv`, `.tex`, `.md` and `.json` (the caption)."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = [[cell(v, decimals) for v in row] for row in frame.astype(object).itertuples(index=False, name=None)]
+    head = [str(c) for c in frame.columns]
+    put(folder / f"{name}.csv", frame.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+    put(folder / f"{name}.tex", _latex(head, rows, name, caption))
+    put(folder / f"{name}.md", _markdown(head, rows))
+    put(folder / f"{name}.json", json.dumps({"caption": caption}, ensure_ascii=False) + "\n")
+
+
+def put(path: Path, text: str) -> None:
+    """Write a whole file or nothing."""
+    scratch = path.with_name(path.name + ".partial")
+    scratch.write_text(text, encoding="utf-8")
+    os.replace(scratch, path)
+
+
+def _latex(head, rows, name, caption) -> str:
+    lines = [" & ".join(map(escape_latex, row)) + r" \\" for row in rows]
+    return "\n".join([
+        r"\begin{table}", r"\centering", rf"\caption{{{escape_latex(caption)}}}", rf"\label{{tab:{name}}}",
+        rf"\begin{{tabular}}{{{'l' * len(head)}}}", r"\toprule", " & ".join(map(escape_latex, head)) + r" \\", r"\midrule",
+        *lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", "",
+    ])  # fmt: skip
+
+
+def _markdown(head, rows) -> str:
+    table = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(map(escape_markdown, row)) + " |" for row in table) + "\n"

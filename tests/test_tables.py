@@ -1,0 +1,26 @@
+import json
+
+import pandas as pd
+from geobench.tables import cell, escape_latex, write_table
+
+
+def test_hostile_text_is_escaped_everywhere(tmp_path):
+    frame = pd.DataFrame({"a|b": [r"\input{x} 5% & <script>", "two\nlines"], "n": [0.12345, float("nan")]})
+    write_table(frame, tmp_path, "t", "100 % & more")
+    tex, md = (tmp_path / "t.tex").read_text(), (tmp_path / "t.md").read_text()
+    assert r"\textbackslash{}input\{x\} 5\% \& \textless{}script\textgreater{}" in tex and r"\caption{100 \% \& more}" in tex
+    assert "a\\|b" in md and "<script>" not in md and "| two lines | -- |" in md
+    assert json.loads((tmp_path / "t.json").read_text()) == {"caption": "100 % & more"}
+    assert "0.12345" in (tmp_path / "t.csv").read_text()
+
+
+def test_same_frame_same_bytes(tmp_path):
+    frame = pd.DataFrame({"x": [1 / 3, 2.0], "k": [1, 2]})
+    for folder in ("a", "b"):
+        write_table(frame, tmp_path / folder, "t", "c")
+    assert [f.read_bytes() for f in sorted((tmp_path / "a").iterdir())] == [f.read_bytes() for f in sorted((tmp_path / "b").iterdir())]
+
+
+def test_cells():
+    assert [cell(v) for v in (0.5, 3, None, "x")] == ["0.500", "3", "--", "x"]
+    assert escape_latex("a_b^c~") == r"a\_b\textasciicircum{}c\textasciitilde{}"
