@@ -58,7 +58,7 @@ def gain_bars(frame):
     """NRG per variant with intervals, sorted."""
     frame = frame.sort_values(["nrg", "variant"])
     figure, axes = _axes(0.6 + 0.17 * len(frame))
-    axes.barh([label(v) for v in frame["variant"]], frame["nrg"], xerr=_intervals(frame), color=[COLOURS[t] for t in frame["threat"]], height=0.7, error_kw={"lw": 0.6})
+    axes.barh(range(len(frame)), frame["nrg"], tick_label=[label(v) for v in frame["variant"]], xerr=_intervals(frame), color=[COLOURS[t] for t in frame["threat"]], height=0.7, error_kw={"lw": 0.6})
     axes.axvline(0, color="0.3", lw=0.6)
     axes.set(xlabel="NRG (95 % interval)")
     return figure

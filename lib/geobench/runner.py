@@ -14,7 +14,7 @@ from geobench.errors import GeoBenchError, nearest
 from geobench.params import RESULT_FREE, load
 from geobench.records import differences
 
-OUTPUTS = {"01_data": ["catalog.jsonl"], "02_white_box": ["edits/sts*"], "05_ranking": ["ranks"], "06_detection": ["scores"]}
+GROUPS = {"02_white_box": ("white_box",), "03_black_box": ("black_box", "controls"), "04_rewrites": ("rewrites",)}
 
 
 def notebooks() -> list[str]:
@@ -78,6 +78,8 @@ def digest(made: Plan, name: str) -> str:
 def execute(made: Plan, say=print) -> list[dict]:
     """Run the plan; returns one row per notebook (state, seconds). Stops at the first that fails."""
     made.folder.mkdir(parents=True, exist_ok=True)
+    if made.force:
+        _clear(made)
     _borrow(made, say)
     (made.folder / "params.yaml").write_text(yaml.safe_dump(made.params.model_dump(), sort_keys=False, allow_unicode=True))
     rows, start = [], time.perf_counter()
@@ -101,6 +103,22 @@ def execute(made: Plan, say=print) -> list[dict]:
 
     say(f"report: {build_report(made.folder)}")
     return rows
+
+
+def _clear(made: Plan) -> None:
+    """Remove the records of the chosen notebooks, which --force makes anew."""
+    import shutil
+
+    from geobench.attacks import METHODS
+
+    for name in made.chosen:
+        for file in sorted(made.folder.glob("edits/*.jsonl")) if name in GROUPS else ():
+            method = file.stem.split("__")[0]
+            if METHODS.get(method) in GROUPS[name] or (method == "external" and name == "03_black_box"):
+                file.unlink()
+        folder = {"05_ranking": "ranks", "06_detection": "scores"}.get(name)
+        if folder:
+            shutil.rmtree(made.folder / folder, ignore_errors=True)
 
 
 def _borrow(made: Plan, say) -> None:
