@@ -1,5 +1,6 @@
 import pandas as pd
 import pytest
+
 from geobench import figures
 
 MAIN = pd.DataFrame({

@@ -1,4 +1,5 @@
 import pandas as pd
+
 from geobench.report import build_report
 from geobench.tables import write_table
 

@@ -1,6 +1,7 @@
 import json
 
 import pandas as pd
+
 from geobench.tables import cell, escape_latex, write_table
 
 

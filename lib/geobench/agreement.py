@@ -2,6 +2,7 @@
 
 from geobench.orders import kendalls_w
 from geobench.rankers import parse_name
+from geobench.ranking import read_ranks
 
 
 def ranker_table(work, rankers: list[str]):
@@ -12,7 +13,7 @@ def ranker_table(work, rankers: list[str]):
 
     rows = []
     for ranker in rankers:
-        clean, edited = work.ranks(ranker)
+        clean, edited = read_ranks(work, ranker)
         several = [r for r in clean if len(r["orders"]) > 1]
         copies = [spearmanr(np.argsort(o), ranks).statistic for r in clean for o, ranks in zip(r["orders"], r["ranks"]) if len(set(ranks)) > 1]
         status = [s for r in (*clean, *edited) for s in r["status"] or ()]

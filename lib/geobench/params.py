@@ -102,7 +102,11 @@ _Loader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"^[-+]?[0-9
 
 def parse_yaml(text: str):
     """Safe-loaded YAML."""
-    return yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader
+    loader = _Loader(text)
+    try:
+        return loader.get_single_data()
+    finally:
+        loader.dispose()
 
 
 def profiles() -> list[str]:

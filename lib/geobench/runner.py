@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
@@ -31,7 +31,6 @@ class Plan:
     params: object
     chosen: list[str]
     force: bool = False
-    states: dict = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:

@@ -3,6 +3,8 @@
 from geobench.attacks import METHODS, THREAT
 from geobench.detectors.keywords import flag, load_lexicon
 from geobench.metrics import auroc_table, per_target
+from geobench.ranking import read_ranks
+from geobench.scoring import read_scores
 from geobench.stats import rank_correlation_table, summarise
 
 
@@ -10,7 +12,7 @@ def per_target_table(work):
     """One row per ranker, variant and target (metrics.per_target)."""
     import pandas as pd
 
-    frames = [per_target(*work.ranks(ranker), ranker, tuple(work.params.levels)) for ranker in work.params.rankers]
+    frames = [per_target(*read_ranks(work, ranker), ranker, tuple(work.params.levels)) for ranker in work.params.rankers]
     return pd.concat(frames, ignore_index=True)
 
 
@@ -42,9 +44,9 @@ def _detection(work):
     import pandas as pd
 
     lexicon, mode = load_lexicon(), work.params.keyword_mode
-    judge = auroc_table(work.scores("judge"))
-    judge = judge[judge["dataset"] == "mean"].set_index("variant")["auroc"] if "dataset" in judge else judge.set_index("variant")["mean"]
-    ppl = work.scores("perplexity").set_index(["dataset", "list", "target"])
+    judge = auroc_table(read_scores(work, "judge"))
+    judge = judge.set_index("variant")["mean"]
+    ppl = read_scores(work, "perplexity").set_index(["dataset", "list", "target"])
     original = ppl[ppl.variant == "original"]["score"]
     rows = []
     for variant, edits in work.edits().items():

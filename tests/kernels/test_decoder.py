@@ -15,7 +15,7 @@ def ids_of(model, length: int, batch: int = 1) -> torch.Tensor:
     return torch.randint(5, model.config.vocab_size, (batch, length), generator=torch.Generator().manual_seed(length))
 
 
-def close(got, want, tolerance=1e-4):
+def assert_close(got, want, tolerance=1e-4):
     torch.testing.assert_close(got, want, atol=tolerance, rtol=tolerance)
 
 
@@ -24,7 +24,7 @@ def close(got, want, tolerance=1e-4):
 def test_logits_equal_the_models_own(tiny_model, kind, length):
     model = tiny_model(kind).model
     ids = ids_of(model, length, batch=3)
-    close(decoder.logits(model, decoder.forward(model, ids).hidden), model(ids).logits.float())
+    assert_close(decoder.logits(model, decoder.forward(model, ids).hidden), model(ids).logits.float())
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -34,7 +34,7 @@ def test_a_prefix_changes_nothing(tiny_model, kind, cut):
     ids = ids_of(model, 23)
     past = decoder.forward(model, ids[:, :cut], keep=True).own
     assert len(past) == cut
-    close(decoder.logits(model, decoder.forward(model, ids[:, cut:], past).hidden), model(ids).logits[:, cut:].float())
+    assert_close(decoder.logits(model, decoder.forward(model, ids[:, cut:], past).hidden), model(ids).logits[:, cut:].float())
 
 
 def test_one_prefix_serves_a_batch_and_is_not_changed(tiny_model):
@@ -43,7 +43,7 @@ def test_one_prefix_serves_a_batch_and_is_not_changed(tiny_model):
     past = decoder.forward(model, head, keep=True).own
     before = [k.clone() for k in past.keys]
     got = decoder.logits(model, decoder.forward(model, tails, past).hidden)
-    close(got, model(torch.cat([head.expand(4, -1), tails], 1)).logits[:, 9:].float())
+    assert_close(got, model(torch.cat([head.expand(4, -1), tails], 1)).logits[:, 9:].float())
     assert all(torch.equal(a, b) for a, b in zip(before, past.keys))
 
 
@@ -54,7 +54,7 @@ def test_crop_and_extend_rebuild_a_prefix(tiny_model):
     first = whole.crop(7)
     joined = first.extend(decoder.forward(model, ids[:, 7:], first, keep=True).own)
     for a, b in zip(joined.keys + joined.values, whole.keys + whole.values):
-        close(a, b)
+        assert_close(a, b)
     assert decoder.EMPTY.extend(whole) is whole
 
 
@@ -71,7 +71,7 @@ def test_attention_rows_equal_eager_attention(tiny_model, kind, cut, only):
     read = torch.tensor([2, 5, 10])
     out = decoder.forward(model, ids[:, cut:], past, read=read, only_attention=only)
     assert (out.hidden is None) == only
-    close(out.attention, want[read + cut])
+    assert_close(out.attention, want[read + cut])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -91,7 +91,7 @@ def test_gradient_of_the_embeddings_equals_the_plain_one(tiny_model, kind, cut):
         logits[0, -1].log_softmax(-1)[7].backward()
         gradients.append(tail.grad)
     assert gradients[0].abs().max() > 0
-    close(*gradients)
+    assert_close(*gradients)
 
 
 def test_causal_mask_with_a_window():
@@ -105,7 +105,7 @@ def test_sliding_window_equals_the_models_own(tiny_model):
     eager = copy.deepcopy(model)
     eager.set_attn_implementation("eager")
     ids = ids_of(model, 19)
-    close(decoder.logits(model, decoder.forward(model, ids).hidden), eager(ids).logits.float())
+    assert_close(decoder.logits(model, decoder.forward(model, ids).hidden), eager(ids).logits.float())
 
 
 def test_another_architecture_is_refused():

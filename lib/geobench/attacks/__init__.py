@@ -1,7 +1,9 @@
 """Methods by name, grouped by what they may see. A variant is named for its method and its model."""
 
-from geobench.attacks.rewrites import NAMES
-
+NAMES = (
+    "authoritative", "statistics", "citations", "quotes", "fluency",
+    "unique_words", "technical_terms", "simple_language", "content_improvement", "llm_guidance",
+)  # fmt: skip
 METHODS = {
     "sts": "white_box",
     "zero_shot": "black_box",

@@ -7,7 +7,7 @@ from geobench.attacks.base import Task, appended
 from geobench.prompts import load_prompt, prompt_sha, render
 
 
-def identity(settings) -> dict:
+def identity() -> dict:
     return {"prompt": prompt_sha("controls")}
 
 
@@ -33,7 +33,7 @@ def _lengths() -> Iterator[int]:
     return (len(s.split()) for s in cycle(load_prompt("controls")["padding"]["sentences"]))
 
 
-def run(method: str, tasks, settings) -> Iterator[tuple[Task, dict]]:
+def run(method: str, tasks) -> Iterator[tuple[Task, dict]]:
     write = {"injection": injection, "padding": padding}[method]
     for task in tasks:
         yield task, appended(task, write(task))

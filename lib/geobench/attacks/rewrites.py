@@ -6,11 +6,6 @@ from geobench.attacks.base import Task, rewritten, seed_of, windows
 from geobench.engines.decoding import Decoding
 from geobench.prompts import load_prompt, prompt_sha, render
 
-NAMES = (
-    "authoritative", "statistics", "citations", "quotes", "fluency",
-    "unique_words", "technical_terms", "simple_language", "content_improvement", "llm_guidance",
-)  # fmt: skip
-
 
 def identity(settings) -> dict:
     return {"prompt": prompt_sha("rewrites"), "seed": settings.seed, **_decoding(settings).identity()}

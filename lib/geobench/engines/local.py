@@ -4,14 +4,15 @@ Generation is batched; scoring runs one text at a time on a CPU (padding saves n
 padded batches on CUDA. Every prompt carries exactly one BOS where the model has one, and none is longer than the context.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, LogitsProcessor, LogitsProcessorList
+from transformers import AutoModelForCausalLM, AutoTokenizer, LogitsProcessorList
 
-from geobench.engines.decoding import MARGIN, Decoding, choose
+from geobench.engines.batching import halving, sorted_back
+from geobench.engines.decoding import Chooser, Decoding
 from geobench.errors import GeoBenchError, came
 from geobench.kernels import decoder
 from geobench.models import ModelSpec
@@ -112,7 +113,7 @@ class LocalModel:
         seeds = seeds or [0] * len(coded)
         replies: list[Reply | None] = [None] * len(coded)
         order = sorted(range(len(coded)), key=lambda i: (len(coded[i]), i))
-        for group in _halving(order, self.batch_size, lambda g: self._generate(coded, g, decoding, seeds, stop)):
+        for group in halving(order, self.batch_size, lambda g: self._generate(coded, g, decoding, seeds, stop)):
             for i, reply in group:
                 replies[i] = reply
         return replies
@@ -124,7 +125,7 @@ class LocalModel:
         pad = self.tokenizer.pad_token_id
         ids = torch.tensor([[pad] * (width - len(r)) + r for r in rows], device=self.device)
         mask = torch.tensor([[0] * (width - len(r)) + [1] * len(r) for r in rows], device=self.device)
-        chooser = _Chooser(self, rows, width, decoding, [seeds[i] for i in group], group, stop)
+        chooser = Chooser(self, rows, width, decoding, [seeds[i] for i in group], group, stop)
         output = self.model.generate(
             input_ids=ids, attention_mask=mask, max_new_tokens=decoding.max_new_tokens, do_sample=False, num_beams=1,
             pad_token_id=pad, eos_token_id=sorted(chooser.ends), logits_processor=LogitsProcessorList([chooser]),
@@ -187,7 +188,7 @@ class LocalModel:
     def _logits(self, rows: list[list[int]]) -> Iterator[tuple[int, torch.Tensor]]:
         """(row, [tokens, V] float32 logits): alone on a CPU, right-padded batches of like length on CUDA."""
         order = sorted(range(len(rows)), key=lambda i: (-len(rows[i]), i)) if self.device.type == "cuda" else range(len(rows))
-        yield from sorted_back(_halving(list(order), self.batch_size if self.device.type == "cuda" else 1, lambda g: self._padded(rows, g)))
+        yield from sorted_back(halving(list(order), self.batch_size if self.device.type == "cuda" else 1, lambda g: self._padded(rows, g)))
 
     @torch.inference_mode()
     def _padded(self, rows, group) -> list[tuple[int, torch.Tensor]]:
@@ -196,63 +197,3 @@ class LocalModel:
         mask = torch.tensor([[1] * len(rows[i]) + [0] * (width - len(rows[i])) for i in group], device=self.device)
         out = self.model(ids, attention_mask=mask).logits.float()
         return [(i, out[n, : len(rows[i])]) for n, i in enumerate(group)]
-
-
-class _Chooser(LogitsProcessor):
-    """Puts all mass on the token that `decoding.choose` takes, recomputing a row alone where the choice is close."""
-
-    def __init__(self, engine: LocalModel, rows, width, decoding, seeds, group, stop):
-        self.engine, self.rows, self.width, self.decoding, self.seeds = engine, rows, width, decoding, seeds
-        self.group, self.stop, self.finished = group, stop, [False] * len(rows)
-        configured = engine.model.generation_config.eos_token_id
-        ends = configured if isinstance(configured, list) else [configured]
-        self.ends = {t for t in (*ends, engine.tokenizer.eos_token_id) if t is not None}
-
-    def __call__(self, input_ids, scores):
-        forced = torch.full_like(scores, float("-inf"))
-        step = input_ids.shape[1] - self.width
-        for n in range(len(self.rows)):
-            forced[n, self._token(n, input_ids[n, self.width:].tolist(), scores[n], step)] = 0.0
-        return forced
-
-    def _token(self, n: int, written: list[int], logits, step: int) -> int:
-        if self.finished[n]:
-            return min(self.ends)
-        if self.stop and written and self.stop(self.group[n], self.engine.tokenizer.decode(written)):
-            self.finished[n] = True
-            return min(self.ends)
-        margin = MARGIN[self.engine.dtype]
-        token, sure = choose(logits.float().cpu(), self.decoding, self.seeds[n], step, margin)
-        if not sure and len(self.rows) + step:
-            alone = self.engine.last_logits([*self.rows[n], *written])
-            token, _ = choose(alone.cpu(), self.decoding, self.seeds[n], step, margin)
-        self.finished[n] = token in self.ends
-        return token
-
-
-def _halving(order: list[int], size: int, work: Callable[[list[int]], list]) -> Iterable[list]:
-    """Run `work` on groups of `size`; when memory runs out, halve the group and go on from where it stopped."""
-    start = 0
-    while start < len(order):
-        group = order[start : start + size]
-        try:
-            result = work(group)
-        except (torch.OutOfMemoryError, MemoryError):
-            if len(group) == 1:
-                raise
-            torch.cuda.empty_cache()
-            size = max(1, len(group) // 2)
-            continue
-        yield result
-        start += len(group)
-
-
-def sorted_back(groups: Iterable[list[tuple[int, torch.Tensor]]]) -> Iterator[tuple[int, torch.Tensor]]:
-    """(index, value) pairs in index order, holding back only what came early."""
-    waiting, due = {}, 0
-    for group in groups:
-        waiting.update(group)
-        while due in waiting:
-            yield due, waiting.pop(due)
-            due += 1
-    yield from sorted(waiting.items())

@@ -22,6 +22,14 @@ def folder_name(name: str) -> str:
     return name.replace(":", ".").replace("/", "_")
 
 
+def ranker_identity(name: str) -> dict:
+    """What of a ranker's name determines its ranks, without loading it (its prompts included)."""
+    from geobench.prompts import prompt_sha
+
+    model, read_out = parse_name(name)
+    return {**(spec(model).identity() if model else {}), "read_out": read_out, "prompt": prompt_sha("ranking")}
+
+
 def open_ranker(name: str, batch_size: int = 8, tokens: int = 512, parse_mode: str = "default"):
     """Load a ranker; see rankers.base.Ranker for what it does."""
     from geobench.models import open_model

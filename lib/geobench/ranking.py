@@ -1,0 +1,90 @@
+"""Fill and read a run's ranks: the clean lists once per order, and every edit under the same orders."""
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from geobench import catalog
+from geobench.orders import evaluation_orders, released_orders
+from geobench.rankers import folder_name, open_ranker, parse_name
+from geobench.rankers.base import Job, Ranking
+from geobench.records import Records, read_records
+from geobench.run import Run, sha, unit
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Which orders a ranker is run under; `own`: orders are drawn per target (the release's mode)."""
+
+    count: int
+    own: bool
+    seed: int
+
+    def orders(self, lst, target: int | None) -> tuple[tuple[int, ...], ...]:
+        """The evaluation orders of a list, for `target` alone where they are drawn per target."""
+        if self.own:
+            drawn = released_orders(lst.key, target, len(lst), self.count, self.seed)
+        else:
+            drawn = evaluation_orders(lst.key, len(lst), self.count, self.seed)
+        return tuple(tuple(int(i) for i in order) for order in drawn)
+
+
+def protocol(params, ranker) -> Protocol:
+    """One order for order-free rankers, `generate_orders` for the `generate` read-out, else `orders`."""
+    generate = parse_name(ranker.name)[1] == "generate"
+    count = 1 if ranker.order_free else (params.generate_orders or params.orders) if generate else params.orders
+    return Protocol(count, params.orders_mode == "released" and not ranker.order_free, params.seed)
+
+
+def rank_all(run: Run, name: str) -> None:
+    """Rank the clean lists and every edit with one ranker; finished units are kept."""
+    p = run.params
+    ranker = open_ranker(name, p.batch_size, p.rank_tokens, p.parse_mode)
+    only = p.generate_variants if parse_name(name)[1] == "generate" else None
+    wanted = {v: rows for v, rows in run.edits().items() if only is None or v in only}
+    rule = protocol(p, ranker)
+    shown = {"ranker": ranker.identity(), "catalog": catalog.catalog_sha(run.selected), "orders": rule.count, "own": rule.own, "seed": rule.seed}
+    folder = run.folder / "ranks" / folder_name(name)
+    with ExitStack() as stack:
+        books = {v: stack.enter_context(Records(folder / f"{v}.jsonl", {"kind": "ranks", "variant": v, **shown})) for v in ("clean", *wanted)}
+        for (own, job), ranking in _ranked(ranker, list(_jobs(run, wanted, books, rule))):
+            books[job.variant].append(_record(job, own, ranking))
+
+
+def _ranked(ranker, jobs: list[tuple[int | None, Job]]):
+    """Each (own, job) with its ranking; rankers answer in the order asked."""
+    return zip(jobs, (ranking for _, ranking in ranker.rank(job for _, job in jobs)))
+
+
+def _jobs(run: Run, wanted: dict, books: dict, rule: Protocol):
+    """(target whose orders they are or None, job) of everything not yet recorded, list by list, the clean list first."""
+    for chosen in run.selected:
+        lst = chosen.list
+        edits = [(v, r) for v, rows in wanted.items() for r in rows if (r["dataset"], r["list"]) == (lst.dataset, lst.name)]
+        for own in sorted({r["target"] for _, r in edits}) if rule.own else [None]:
+            if (lst.dataset, lst.name, own) not in books["clean"].done:
+                yield own, Job(lst, rule.orders(lst, own))
+        for variant, row in sorted(edits, key=lambda e: (e[1]["target"], e[0])):
+            kept = books[variant].done.get(unit(row))
+            if kept is None or kept["text_sha"] != sha(row["text"]):
+                yield row["target"], Job(lst, rule.orders(lst, row["target"]), row["target"], row["text"], variant)
+
+
+def _record(job: Job, own: int | None, ranking: Ranking) -> dict:
+    record = {"dataset": job.list.dataset, "list": job.list.name, "target": own, "orders": job.orders}
+    if job.target is None:
+        return record | {"ranks": ranking.ranks, "scores": ranking.scores, "status": ranking.status, "replies": ranking.replies}
+    mine = [row[job.target - 1] for row in ranking.ranks]
+    return record | {"ranks": mine, "text_sha": sha(job.text), "status": ranking.status, "replies": ranking.replies}
+
+
+def read_ranks(run: Run, name: str) -> tuple[list[dict], list[dict]]:
+    """(clean records, edited records with their variant) of one ranker, for metrics.per_target; ranks of older texts are left out."""
+    folder = run.folder / "ranks" / folder_name(name)
+    texts = {(v, *unit(r)): sha(r["text"]) for v, rows in run.edits().items() for r in rows}
+    clean = list({unit(r): r for r in read_records(folder / "clean.jsonl")}.values())
+    edited = []
+    for variant in sorted({v for v, *_ in texts}):
+        if (folder / f"{variant}.jsonl").exists():
+            rows = {unit(r): r | {"variant": variant} for r in read_records(folder / f"{variant}.jsonl")}
+            edited += [r for key, r in rows.items() if texts.get((variant, *key)) == r["text_sha"]]
+    return clean, edited

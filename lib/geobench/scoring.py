@@ -1,0 +1,34 @@
+"""Fill and read a run's detector scores: each original once, then every variant's edits."""
+
+from geobench import catalog
+from geobench.records import UNIT, Records, read_records
+from geobench.run import Run, sha, unit
+
+KEY = (*UNIT, "variant")
+
+
+def texts(run: Run) -> list[dict]:
+    """Every text that detectors score, with its unit and variant (`original` for an unedited description)."""
+    items, edits = run.items(), run.edits()
+    wanted = dict.fromkeys([*(t.key() for t in run.tasks), *(unit(r) for rows in edits.values() for r in rows)])
+    first = [dict(zip(UNIT, key)) | {"variant": "original", "text": items[key].item.description} for key in wanted]
+    return first + [dict(zip(UNIT, unit(r))) | {"variant": v, "text": r["text"]} for v, rows in edits.items() for r in rows]
+
+
+def score_all(run: Run, detector: str, identity: dict, work) -> None:
+    """Score every text with a detector; `work(texts, names)` yields one dict with "score" per text. Finished ones are kept."""
+    shown = {"kind": "scores", "detector": identity, "catalog": catalog.catalog_sha(run.selected)}
+    with Records(run.folder / "scores" / f"{detector}.jsonl", shown, KEY) as records:
+        todo = [t for t in texts(run) if records.done.get(records.key_of(t), {}).get("text_sha") != sha(t["text"])]
+        names = [f"{t['dataset']}/{t['list']} item {t['target']}, {t['variant']}" for t in todo]
+        for text, result in zip(todo, work([t["text"] for t in todo], names) if todo else ()):
+            records.append({k: text[k] for k in KEY} | {"text_sha": sha(text["text"])} | result)
+
+
+def read_scores(run: Run, detector: str):
+    """pandas frame of a detector's scores of the run's present texts."""
+    import pandas as pd
+
+    rows = {(*unit(r), r["variant"]): r for r in read_records(run.folder / "scores" / f"{detector}.jsonl")}
+    current = {(*unit(t), t["variant"]): sha(t["text"]) for t in texts(run)}
+    return pd.DataFrame([rows[key] for key, digest in current.items() if key in rows and rows[key]["text_sha"] == digest])

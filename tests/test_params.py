@@ -1,0 +1,45 @@
+import pytest
+
+from geobench.errors import GeoBenchError
+from geobench.params import load, parse_override, parse_yaml
+
+
+def test_a_profile_overrides_the_base_and_p_overrides_both():
+    assert load("smoke").orders == 3 and load("smoke").seed == 0
+    assert load("smoke", {"orders": 4}).orders == 4
+
+
+@pytest.mark.parametrize(
+    "values,said",
+    [
+        ({"order": 4}, "unknown parameter `order`. Did you mean `orders`?"),
+        ({"orders": "four"}, "orders: Input should be a valid integer, got 'four'"),
+        ({"orders": 0}, "orders: Input should be greater than or equal to 1"),
+        ({"datasets": ["kichen"]}, "Did you mean `kitchen`?"),
+        ({"judge": "smollm"}, "unknown model `smollm`"),
+        ({"rankers": ["bm25"]}, "main_ranker"),
+        ({"rewrites": ["fluent"]}, "rewrites: unknown method `fluent`"),
+    ],
+)
+def test_faults_are_one_clear_line(values, said):
+    with pytest.raises(GeoBenchError) as error:
+        load("smoke", values)
+    assert said in str(error.value) and "\n" not in str(error.value)
+
+
+def test_unknown_profile():
+    with pytest.raises(GeoBenchError, match="unknown profile `smok`. Did you mean `smoke`"):
+        load("smok")
+
+
+def test_exponents_are_numbers_and_objects_are_refused():
+    assert parse_yaml("1e-3") == 0.001 and parse_yaml("007x") == "007x"
+    assert parse_override("datasets=[ragroll,stsdata]") == ("datasets", ["ragroll", "stsdata"])
+    with pytest.raises(Exception):
+        parse_yaml("!!python/object/apply:os.system [ls]")
+    with pytest.raises(GeoBenchError, match="name=value"):
+        parse_override("orders")
+
+
+def test_batch_size_is_no_part_of_a_results_identity():
+    assert load("smoke", {"batch_size": 1}).identity() == load("smoke", {"batch_size": 8}).identity()

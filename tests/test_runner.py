@@ -1,0 +1,85 @@
+import json
+
+import pytest
+
+from geobench import paths, runner
+from geobench.__main__ import main
+from geobench.errors import GeoBenchError
+
+SMALL = {
+    "datasets": ["kitchen", "outdoor"], "lists_per_dataset": 1, "targets_per_list": 1, "rankers": ["bm25"], "main_ranker": "bm25",
+    "white_box": [], "black_box": [], "rewrites": [],
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    monkeypatch.setenv("GEOBENCH_RESULTS", str(tmp_path))
+
+
+def test_real_notebooks_run_are_reused_and_refuse_other_parameters(tmp_path):
+    rows = runner.execute(runner.plan("smoke", SMALL, "r", ["01", "03", "05"]), say=lambda _: None)
+    assert [(r["notebook"], r["state"]) for r in rows] == [("01_data", "ran"), ("03_black_box", "ran"), ("05_ranking", "ran")]
+    assert (tmp_path / "r/tables/rankers.csv").exists() and (tmp_path / "r/notebooks/05_ranking.html").exists()
+    assert "05_ranking" in (tmp_path / "r/report/index.html").read_text()
+    again = runner.execute(runner.plan("smoke", SMALL, "r", ["01", "03", "05"]), say=lambda _: None)
+    assert {r["state"] for r in again} == {"reused"}
+    with pytest.raises(GeoBenchError, match="made with other parameters .orders: 3 -> 4"):
+        runner.plan("smoke", SMALL | {"orders": 4}, "r")
+    runner.plan("smoke", SMALL | {"batch_size": 1}, "r")
+
+
+def test_a_later_notebook_in_a_new_run_takes_the_profiles_edits(tmp_path):
+    runner.execute(runner.plan("smoke", SMALL, None, ["01", "03"]), say=lambda _: None)
+    said = []
+    runner.execute(runner.plan("smoke", SMALL | {"seed": 0, "resamples": 10}, "more", ["05_ranking"]), say=said.append)
+    assert any("catalog and edits" in line for line in said)
+    assert (tmp_path / "more/edits/injection.jsonl").read_bytes() == (tmp_path / "smoke/edits/injection.jsonl").read_bytes()
+
+
+def test_a_failing_notebook_names_its_error_and_is_no_result(tmp_path):
+    with pytest.raises(GeoBenchError, match="05_ranking.*no catalog|has no catalog"):
+        runner.execute(runner.plan("smoke", SMALL, "bare", ["05"]), say=lambda _: None)
+    assert not (tmp_path / "bare/manifests").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments,said",
+    [
+        (["-p", "order=4"], "Did you mean `orders`?"),
+        (["--only", "05_rankin"], "Did you mean `05_ranking`?"),
+        (["--profile", "nope"], "unknown profile `nope`"),
+        (["-p", "orders"], "name=value"),
+    ],
+)
+def test_command_line_errors_are_one_line(arguments, said, capsys):
+    assert main(["run", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
+
+
+def test_dry_run_counts_rankings(capsys):
+    assert main(["run", "--dry-run", "-p", "rankers=[bm25]", "-p", "main_ranker=bm25"]) == 0
+    assert "bm25: 186 rankings (1 orders)" in capsys.readouterr().out  # 6 lists + 15 variants x 12 targets
+
+
+def test_notebooks_are_clean():
+    for file in sorted(paths.NOTEBOOKS.glob("*.ipynb")):
+        book = json.loads(file.read_text())
+        code = [c for c in book["cells"] if c["cell_type"] == "code"]
+        assert book["metadata"]["kernelspec"]["name"] == "python3"
+        assert sum("parameters" in c["metadata"].get("tags", []) for c in code) == 1, file.name
+        assert not any(c["outputs"] for c in code) and all("".join(c["source"]).count("\n") < 25 for c in code), file.name
+
+
+def test_parameter_cells_hold_the_smoke_profile():
+    import papermill
+
+    from geobench.params import load
+
+    smoke = load("smoke").model_dump()
+    for file in sorted(paths.NOTEBOOKS.glob("*.ipynb")):
+        for name, found in papermill.inspect_notebook(str(file)).items():
+            if name != "run":
+                assert eval(found["default"]) == smoke[name], (file.name, name)
