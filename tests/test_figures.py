@@ -17,3 +17,9 @@ def test_files_are_byte_stable(draw, frame, tmp_path):
     first, second = (sorted((tmp_path / f).iterdir()) for f in ("a", "b"))
     assert [f.suffix for f in first] == [".json", ".pdf", ".png", ".svg"]
     assert [f.read_bytes() for f in first] == [f.read_bytes() for f in second]
+
+
+def test_two_models_of_one_method_keep_two_bars():
+    frame = MAIN.assign(variant=["tap__a", "tap__b", "fluency__m"])
+    names = [t.get_text() for t in figures.gain_bars(frame).axes[0].get_yticklabels()]
+    assert sorted(names) == ["fluency", "tap a", "tap b"]

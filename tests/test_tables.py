@@ -1,5 +1,6 @@
 import json
 
+import numpy as np
 import pandas as pd
 
 from geobench.tables import cell, escape_latex, write_table
@@ -23,5 +24,6 @@ def test_same_frame_same_bytes(tmp_path):
 
 
 def test_cells():
-    assert [cell(v) for v in (0.5, 3, None, "x")] == ["0.500", "3", "--", "x"]
+    assert [cell(v) for v in (0.5, 3, None, "x", pd.NA, np.float32(0.5), -0.0001)] == ["0.500", "3", "--", "x", "--", "0.500", "0.000"]
     assert escape_latex("a_b^c~") == r"a\_b\textasciicircum{}c\textasciitilde{}"
+    assert escape_latex("[2pt]") == "{[}2pt{]}"

@@ -28,9 +28,10 @@ def save_figure(figure, folder: Path, name: str, caption: str) -> None:
     (folder / f"{name}.json").write_text(json.dumps({"caption": caption}, ensure_ascii=False) + "\n")
 
 
-def label(variant: str) -> str:
-    """A variant's short name in a figure."""
-    return variant.split("__")[0].replace("_", " ")
+def labels(variants) -> list[str]:
+    """Short names of variants: the method alone, with its model where one method comes twice."""
+    methods = [v.split("__")[0] for v in variants]
+    return [(m if methods.count(m) == 1 else v.replace("__", " ")).replace("_", " ") for m, v in zip(methods, variants)]
 
 
 def _intervals(frame, column: str = "nrg"):
@@ -45,8 +46,9 @@ def tradeoff(frame):
         axes.errorbar(
             part["judge_auroc"], part["nrg"], yerr=_intervals(part), fmt=MARKERS[threat], color=COLOURS[threat], ms=4, lw=0.6, label=threat
         )
-    for n, row in enumerate(frame.sort_values(["judge_auroc", "nrg"]).itertuples()):
-        axes.annotate(label(row.variant), (row.judge_auroc, row.nrg), xytext=(3, 4 if n % 2 else -7), textcoords="offset points", fontsize=5)
+    frame = frame.sort_values(["judge_auroc", "nrg"])
+    for n, (row, name) in enumerate(zip(frame.itertuples(), labels(list(frame["variant"])))):
+        axes.annotate(name, (row.judge_auroc, row.nrg), xytext=(3, 4 if n % 2 else -7), textcoords="offset points", fontsize=5)
     axes.axhline(0, color="0.7", lw=0.6, zorder=0)
     axes.axvline(0.5, color="0.7", lw=0.6, ls=":", zorder=0)
     axes.set(xlabel="detectability (judge AUROC; 0.5 is chance)", ylabel="effectiveness (NRG)")
@@ -58,7 +60,7 @@ def gain_bars(frame):
     """NRG per variant with intervals, sorted."""
     frame = frame.sort_values(["nrg", "variant"])
     figure, axes = _axes(0.6 + 0.17 * len(frame))
-    axes.barh(range(len(frame)), frame["nrg"], tick_label=[label(v) for v in frame["variant"]], xerr=_intervals(frame), color=[COLOURS[t] for t in frame["threat"]], height=0.7, error_kw={"lw": 0.6})
+    axes.barh(range(len(frame)), frame["nrg"], tick_label=labels(list(frame["variant"])), xerr=_intervals(frame), color=[COLOURS[t] for t in frame["threat"]], height=0.7, error_kw={"lw": 0.6})
     axes.axvline(0, color="0.3", lw=0.6)
     axes.set(xlabel="NRG (95 % interval)")
     return figure

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
@@ -52,9 +53,5 @@ def _table(file: Path) -> dict:
 
 
 def _short(value: str) -> str:
-    """Numbers to three decimals; text as it is."""
-    try:
-        number = float(value)
-    except ValueError:
-        return value
-    return value if number.is_integer() else f"{number:.3f}"
+    """Long decimals to four significant digits; everything else as it is."""
+    return f"{float(value):.4g}" if re.fullmatch(r"-?\d+\.\d{3,}(e-?\d+)?", value) else value

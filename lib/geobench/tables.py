@@ -4,9 +4,12 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
+
 LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "[": "{[}", "]": "{]}", "*": "{*}", "|": r"\textbar{}",
 }  # fmt: skip
 
 
@@ -22,9 +25,14 @@ def escape_markdown(text: object) -> str:
 
 def cell(value: object, decimals: int = 3) -> str:
     """A value as shown: floats to `decimals`, whole numbers plain, missing as two dashes."""
-    if value is None or (isinstance(value, float) and value != value):
+    import pandas as pd
+
+    if pd.isna(value):
         return "--"
-    return f"{value:.{decimals}f}" if isinstance(value, float) else str(value)
+    if not isinstance(value, (float, np.floating)):
+        return str(value)
+    text = f"{value:.{decimals}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
 
 
 def write_table(frame, folder: Path, name: str, caption: str, decimals: int = 3) -> None:
