@@ -16,4 +16,4 @@ if [ "$(cat "$VENV/.pinned" 2>/dev/null)" != "$PIN" ]; then
   "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -e . 2> >(grep -v '^WARNING: Location' >&2)
   echo "$PIN" > "$VENV/.pinned"
 fi
-export PYTHONHASHSEED=0 SOURCE_DATE_EPOCH=1767225600 MPLBACKEND=Agg TOKENIZERS_PARALLELISM=false HF_HUB_DISABLE_TELEMETRY=1
+export PYTHONHASHSEED=0 SOURCE_DATE_EPOCH=1767225600 MPLBACKEND=Agg TOKENIZERS_PARALLELISM=false HF_HUB_DISABLE_TELEMETRY=1 TQDM_DISABLE=1 PYTHONWARNINGS="ignore:IProgress not found"

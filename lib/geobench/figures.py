@@ -46,14 +46,22 @@ def tradeoff(frame):
         axes.errorbar(
             part["judge_auroc"], part["nrg"], yerr=_intervals(part), fmt=MARKERS[threat], color=COLOURS[threat], ms=4, lw=0.6, label=threat
         )
-    frame = frame.sort_values(["judge_auroc", "nrg"])
-    for n, (row, name) in enumerate(zip(frame.itertuples(), labels(list(frame["variant"])))):
-        axes.annotate(name, (row.judge_auroc, row.nrg), xytext=(3, 4 if n % 2 else -7), textcoords="offset points", fontsize=5)
+    _name_points(axes, frame.sort_values(["nrg", "variant"]))
     axes.axhline(0, color="0.7", lw=0.6, zorder=0)
     axes.axvline(0.5, color="0.7", lw=0.6, ls=":", zorder=0)
     axes.set(xlabel="detectability (judge AUROC; 0.5 is chance)", ylabel="effectiveness (NRG)")
-    axes.legend(fontsize=6, frameon=False)
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=6, frameon=False, columnspacing=1, handletextpad=0.2)
     return figure
+
+
+def _name_points(axes, frame) -> None:
+    """Names in a column right of the axes, in the order of the points' heights, with thin leader lines: none can overlap."""
+    for n, (row, name) in enumerate(zip(frame.itertuples(), labels(list(frame["variant"])))):
+        height = (n + 0.5) / len(frame)
+        axes.annotate(
+            name, (row.judge_auroc, row.nrg), xytext=(1.03, height), textcoords="axes fraction", fontsize=6, va="center",
+            arrowprops={"arrowstyle": "-", "lw": 0.3, "color": "0.6", "shrinkA": 1, "shrinkB": 2, "relpos": (0, 0.5)},
+        )
 
 
 def gain_bars(frame):

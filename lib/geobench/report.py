@@ -12,7 +12,7 @@ PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewp
 img{max-width:36rem;width:100%;background:#fff}pre{overflow-x:auto;background:#8882;padding:.6rem}figure{margin:1rem 0}</style>
 <h1>GEO-Bench: {{ name }}</h1>
 <p>Text edits against an LLM ranker, and what detects them. Embedded models are small: the numbers show the protocol at work and are not comparable with the papers'.</p>
-<h2>What ran</h2><table><tr><th>notebook<th>state<th>seconds<th>open</tr>
+<h2>What ran</h2><table><tr><th>notebook<th>state<th>seconds when it ran<th>open</tr>
 {% for r in status %}<tr><td>{{ r.notebook }}<td>{{ r.state }}<td>{{ r.seconds }}<td><a href="../notebooks/{{ r.notebook }}.html">HTML</a> <a href="../notebooks/{{ r.notebook }}.ipynb">notebook</a></tr>{% endfor %}</table>
 <h2>Figures</h2>{% for f in figures %}<figure id="{{ f.name }}"><img src="../figures/{{ f.name }}.png" alt="{{ f.caption }}"><figcaption>{{ f.caption }}
 <a href="../figures/{{ f.name }}.pdf">PDF</a> <a href="../figures/{{ f.name }}.svg">SVG</a></figcaption></figure>{% else %}<p>None yet.</p>{% endfor %}

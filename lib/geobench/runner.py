@@ -85,16 +85,17 @@ def execute(made: Plan, say=print) -> list[dict]:
     for n, name in enumerate(made.chosen, 1):
         began = time.perf_counter()
         manifest = made.folder / "manifests" / f"{name}.json"
-        if not made.force and manifest.exists() and json.loads(manifest.read_text())["digest"] == digest(made, name):
-            state = "reused"
+        kept = json.loads(manifest.read_text()) if manifest.exists() and not made.force else {}
+        if kept.get("digest") == digest(made, name):
+            state, seconds = "reused", kept["seconds"]
         else:
             say(f"[{n}/{len(made.chosen)}] {name} ...")
             _one(made, name)
             manifest.parent.mkdir(parents=True, exist_ok=True)
-            manifest.write_text(json.dumps({"notebook": name, "digest": digest(made, name), **_versions()}, indent=1, sort_keys=True) + "\n")
-            state = "ran"
-        seconds = time.perf_counter() - began
-        rows.append({"notebook": name, "state": state, "seconds": round(seconds, 1)})
+            state, seconds = "ran", round(time.perf_counter() - began, 1)
+            row = {"notebook": name, "digest": digest(made, name), "seconds": seconds, **_versions()}
+            manifest.write_text(json.dumps(row, indent=1, sort_keys=True) + "\n")
+        rows.append({"notebook": name, "state": state, "seconds": seconds})
         left = (time.perf_counter() - start) / n * (len(made.chosen) - n)
         say(f"[{n}/{len(made.chosen)}] {name}: {state} in {seconds:.0f} s; about {left:.0f} s left")
     (made.folder / "status.json").write_text(json.dumps(rows, indent=1) + "\n")
