@@ -97,7 +97,7 @@ def execute(made: Plan, say=print) -> list[dict]:
             manifest.write_text(json.dumps(row, indent=1, sort_keys=True) + "\n")
         rows.append({"notebook": name, "state": state, "seconds": seconds})
         left = (time.perf_counter() - start) / n * (len(made.chosen) - n)
-        say(f"[{n}/{len(made.chosen)}] {name}: {state} in {seconds:.0f} s; about {left:.0f} s left")
+        say(f"[{n}/{len(made.chosen)}] {name}: {state} ({seconds:.0f} s when it ran); about {left:.0f} s left")
     (made.folder / "status.json").write_text(json.dumps(rows, indent=1) + "\n")
     from geobench.report import build_report
 
