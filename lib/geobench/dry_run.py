@@ -4,6 +4,8 @@ from geobench import attacks, catalog
 from geobench.rankers import parse_name
 
 SECONDS = {"attention": 0.45, "generate": 6.0, "cross_encoder": 0.2, "bi_encoder": 0.03, "bm25": 0.002}  # measured on 2 cores, 7 items
+EDIT, NODE, SCORE = 1.8, 5.0, 0.25  # seconds per rewrite or snippet, per TAP node with its search rankings, per scored text
+STS_STEP, STS_CANDIDATE = 3.0, 0.9  # seconds per gradient and per candidate
 
 
 def estimate(made) -> str:
@@ -28,7 +30,11 @@ def estimate(made) -> str:
         total += seconds
         lines.append(f"  {ranker}: {rankings} rankings ({orders} orders), about {seconds:.0f} s")
     calls = sum({"rewrites": 1, "black_box": 1}.get(attacks.METHODS[m], 0) for m in methods if m != "tap") * targets
-    nodes = p.tap_roots + sum(min(p.tap_width, p.tap_roots * p.tap_branching**d) * p.tap_branching for d in range(p.tap_depth - 1))
+    nodes = 0 if "tap" not in p.black_box else p.tap_roots + sum(min(p.tap_width, p.tap_roots * p.tap_branching**d) * p.tap_branching for d in range(p.tap_depth - 1))
     lines.append(f"  edits: {calls} generations; TAP at most {nodes * targets} generations and {nodes * targets * p.tap_orders} search rankings")
-    lines.append(f"about {total / 60 + (calls + nodes * targets) / 60:.0f} minutes with the embedded models on two cores")
+    steps = p.sts_steps * targets if "sts" in p.white_box else 0
+    total += calls * EDIT + nodes * targets * NODE + steps * (STS_STEP + p.sts_candidates * STS_CANDIDATE)
+    total += 2 * SCORE * targets * (1 + len(methods) + len(p.external_edits))
+    lines.append(f"  STS: {steps} steps of {p.sts_candidates} candidates; judge and perplexity: {2 * targets * (1 + len(methods))} texts")
+    lines.append(f"about {total / 60:.0f} minutes with the embedded models on two cores, if all notebooks run")
     return "\n".join(lines)
