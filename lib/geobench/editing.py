@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
 
 from geobench import attacks, catalog
@@ -15,14 +16,34 @@ MODEL = {"white_box": "optimised_on", "black_box": "attacker", "rewrites": "rewr
 
 def make_edits(run: Run, methods: Iterable[str]) -> list[str]:
     """Edit every target with each method; returns the variants, named for method and model."""
-    variants = []
+    methods = list(methods)
+    together = [m for m in methods if attacks.METHODS[m] == "rewrites"]
+    if together:
+        _rewrite(run, together)
     for method in methods:
-        group = attacks.METHODS[method]
-        model = getattr(run.params, MODEL[group]) if group in MODEL else None
-        variants.append(f"{method}__{model}" if model else method)
-        work, identity = _method(method, group, model, run.params)
-        _fill(run, method, variants[-1], run.tasks, work, {"catalog": catalog.catalog_sha(run.selected), **identity})
-    return variants
+        if method not in together:
+            work, identity = _method(method, run.params)
+            with _book(run, _named(run.params, method)[0], identity) as records:
+                _fill(records, method, work, run.tasks)
+    return [_named(run.params, method)[0] for method in methods]
+
+
+def _rewrite(run: Run, methods: list[str]) -> None:
+    """All rewrites in one pass, so that prompts of several methods decode together."""
+    from geobench.attacks import rewrites
+    from geobench.models import open_model, spec
+
+    model = run.params.rewriter
+    identity = spec(model).identity() | rewrites.identity(run.params)
+    variants = {m: _named(run.params, m)[0] for m in methods}
+    with ExitStack() as stack:
+        books = {m: stack.enter_context(_book(run, v, identity)) for m, v in variants.items()}
+        todo = [(m, t) for m in methods for t in run.tasks if t.key() not in books[m].done]
+        start = time.perf_counter()
+        done = rewrites.run(todo, open_model(model, batch_size=run.params.batch_size), run.params) if todo else ()
+        for (method, _), (task, edit) in zip(todo, done):
+            books[method].append(_record(method, variants[method], task, edit, time.perf_counter() - start))
+            start = time.perf_counter()
 
 
 def import_edits(run: Run) -> list[str]:
@@ -34,36 +55,50 @@ def import_edits(run: Run) -> list[str]:
         edits = external.read(file, run.selected)
         variants.append("external__" + Path(file).stem)
         by_key = {task.key(): edit for task, edit in edits}
-        identity = {"texts": sha("\n".join(edit["text"] for _, edit in edits))}
-        _fill(run, "external", variants[-1], [t for t, _ in edits], lambda tasks: ((t, by_key[t.key()]) for t in tasks), identity)
+        with _book(run, variants[-1], {"texts": sha("\n".join(edit["text"] for _, edit in edits))}) as records:
+            _fill(records, "external", lambda tasks: ((t, by_key[t.key()]) for t in tasks), [t for t, _ in edits])
     return variants
 
 
-def _fill(run: Run, method: str, variant: str, tasks, work, identity: dict) -> None:
-    with Records(run.folder / "edits" / f"{variant}.jsonl", {"kind": "edits", "variant": variant, **identity}) as records:
-        todo = [t for t in tasks if t.key() not in records.done]
+def _named(params: Params, method: str) -> tuple[str, str | None]:
+    """(variant, model) of a method."""
+    group = attacks.METHODS[method]
+    model = getattr(params, MODEL[group]) if group in MODEL else None
+    return f"{method}__{model}" if model else method, model
+
+
+def _book(run: Run, variant: str, identity: dict) -> Records:
+    shown = {"kind": "edits", "variant": variant, "catalog": catalog.catalog_sha(run.selected), **identity}
+    return Records(run.folder / "edits" / f"{variant}.jsonl", shown)
+
+
+def _fill(records: Records, method: str, work, tasks) -> None:
+    todo = [t for t in tasks if t.key() not in records.done]
+    start = time.perf_counter()
+    for task, edit in work(todo) if todo else ():
+        records.append(_record(method, records.path.stem, task, edit, time.perf_counter() - start))
         start = time.perf_counter()
-        for task, edit in work(todo) if todo else ():
-            head = dict(zip(UNIT, task.key())) | {"method": method, "variant": variant}
-            records.append(head | edit | {"seconds": round(time.perf_counter() - start, 3)})
-            start = time.perf_counter()
 
 
-def _method(method: str, group: str, model: str | None, params: Params):
+def _record(method: str, variant: str, task, edit: dict, seconds: float) -> dict:
+    return dict(zip(UNIT, task.key())) | {"method": method, "variant": variant} | edit | {"seconds": round(seconds, 3)}
+
+
+def _method(method: str, params: Params):
     """(work(tasks) -> (task, edit) pairs, identity) of one method; models load only when there is work."""
-    from geobench.attacks import controls, rewrites, sts, tap, zero_shot
+    from geobench.attacks import controls, sts, tap, zero_shot
     from geobench.models import open_model, spec
+
+    model = _named(params, method)[1]
+    if model is None:
+        return lambda tasks: controls.run(method, tasks), controls.identity()
+    who = spec(model).identity()
 
     def engine():
         return open_model(model, batch_size=params.batch_size)
 
-    who = spec(model).identity() if model else {}
-    if group == "controls":
-        return lambda tasks: controls.run(method, tasks), controls.identity()
-    if group == "rewrites":
-        return lambda tasks: rewrites.run(method, tasks, engine(), params), who | rewrites.identity(params)
     if method == "tap":
-        search = {"ranker": ranker_identity(params.tap_ranker)}
-        return lambda tasks: tap.run(tasks, engine(), open_ranker(params.tap_ranker, params.batch_size), params), who | search | tap.identity(params)
+        who |= {"ranker": ranker_identity(params.tap_ranker)} | tap.identity(params)
+        return lambda tasks: tap.run(tasks, engine(), open_ranker(params.tap_ranker, params.batch_size), params), who
     module = {"zero_shot": zero_shot, "sts": sts}[method]
     return lambda tasks: module.run(tasks, engine(), params), who | module.identity(params)

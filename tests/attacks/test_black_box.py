@@ -70,13 +70,13 @@ def test_tap_stops_at_mean_rank_one(task):
 
 @pytest.mark.parametrize("method", NAMES)
 def test_rewrites_replace_the_description(task, method):
-    ((_, edit),) = rewrites.run(method, [task], Writer("Notes. OUTPUT: A new text."), load("smoke"))
+    ((_, edit),) = rewrites.run([(method, task)], Writer("Notes. OUTPUT: A new text."), load("smoke"))
     want = {"statistics": "A new text.", "llm_guidance": "Notes. OUTPUT: A new text.\n\nA lamp of kind C."}
     assert edit["mode"] == "rewrite" and edit["text"] == want.get(method, "Notes. OUTPUT: A new text.")
 
 
 def test_an_empty_rewrite_leaves_the_description(task):
-    ((_, edit),) = rewrites.run("fluency", [task], Writer("  "), load("smoke"))
+    ((_, edit),) = rewrites.run([("fluency", task)], Writer("  "), load("smoke"))
     assert edit["text"] == "A lamp of kind C."
 
 

@@ -1,11 +1,10 @@
 """The choice of the next token: distribution, nucleus, and when it says that it is not sure."""
 
-from types import SimpleNamespace
 
 import numpy as np
 import torch
 
-from geobench.engines.decoding import Chooser, Decoding, choose
+from geobench.engines.decoding import Decoding, choose
 
 LOGITS = torch.tensor([0.5, 0.3, 0.15, 0.05]).log()
 
@@ -66,23 +65,3 @@ def test_a_sure_choice_survives_any_change_below_the_margin():
             token, sure = choose(logits, decoding, seed, 0, margin)
             moved = logits + (torch.rand(200, generator=generator) - 0.5) * margin
             assert not sure or choose(moved, decoding, seed, 0, margin)[0] == token
-
-
-def test_a_near_tie_is_settled_by_the_lone_forward_and_a_clear_choice_is_not():
-    """Batched logits that favour token 3 by rounding must give way to the lone forward's token 4."""
-    asked = []
-
-    class Engine:
-        dtype = torch.float32
-        tokenizer = SimpleNamespace(eos_token_id=0)
-        model = SimpleNamespace(generation_config=SimpleNamespace(eos_token_id=[0]))
-
-        def last_logits(self, ids):
-            asked.append(ids)
-            return torch.tensor([0.0, 0.0, 0.0, 5.0, 5.00001])
-
-    chooser = Chooser(Engine(), [[7, 8]], 2, Decoding(4), [0], [0], None)
-    near = chooser(torch.tensor([[7, 8, 9]]), torch.tensor([[0.0, 0.0, 0.0, 5.00001, 5.0]]))
-    assert int(near.argmax()) == 4 and asked == [[7, 8, 9]]
-    clear = chooser(torch.tensor([[7, 8, 9]]), torch.tensor([[0.0, 0.0, 0.0, 6.0, 5.0]]))
-    assert int(clear.argmax()) == 3 and len(asked) == 1

@@ -44,8 +44,8 @@ def snippet(reply: str) -> str:
     return one_line(" ".join(lines)).strip("\"'`\u201c\u201d\u2018\u2019 ")
 
 
-def windows(tasks: Iterable[Task], size: int) -> Iterator[list[Task]]:
-    """Tasks in groups of `size`, in order."""
+def windows(tasks: Iterable, size: int) -> Iterator[list]:
+    """Tasks (or what goes with them) in groups of `size`, in order."""
     tasks = iter(tasks)
     while group := list(islice(tasks, size)):
         yield group

@@ -1,6 +1,6 @@
 """The ten C-SEO rewrites: the rewriter replaces the description, keeping its facts (white-hat)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from geobench.attacks.base import Task, rewritten, seed_of, windows
 from geobench.engines.decoding import Decoding
@@ -30,10 +30,10 @@ def finished_text(method: str, task: Task, reply: str) -> str:
     return text or task.item.description
 
 
-def run(method: str, tasks, engine, settings) -> Iterator[tuple[Task, dict]]:
-    """One edit per task; an empty reply leaves the description as it is."""
-    for group in windows(tasks, engine.batch_size):
-        seeds = [seed_of(settings.seed, method, *t.key()) for t in group]
-        replies = engine.generate([messages(method, t) for t in group], _decoding(settings), seeds, [t.name for t in group])
-        for task, reply in zip(group, replies):
+def run(asked: Iterable[tuple[str, Task]], engine, settings) -> Iterator[tuple[Task, dict]]:
+    """One edit per (method, task), prompts of all methods together; an empty reply leaves the description as it is."""
+    for group in windows(asked, engine.batch_size):
+        seeds = [seed_of(settings.seed, method, *t.key()) for method, t in group]
+        replies = engine.generate([messages(*ask) for ask in group], _decoding(settings), seeds, [t.name for _, t in group])
+        for (method, task), reply in zip(group, replies):
             yield task, rewritten(finished_text(method, task, reply.text), reply=reply.text, finish=reply.finish)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from transformers import LogitsProcessor
 
 MARGIN = {torch.float32: 2e-4, torch.float16: 0.1, torch.bfloat16: 0.5}
 
@@ -61,35 +60,3 @@ def _in_nucleus(probability: torch.Tensor, token: int, top_p: float, slack: floa
     likely = mass[0] - float(p) if mass[0] > mass[1] else mass[0]
     inside = mass[1] < top_p
     return inside, (likely + slack < top_p if inside else mass[2] - slack >= top_p)
-
-
-class Chooser(LogitsProcessor):
-    """Puts all mass on the token that `decoding.choose` takes, recomputing a row alone where the choice is close."""
-
-    def __init__(self, engine, rows, width, decoding, seeds, group, stop):
-        self.engine, self.rows, self.width, self.decoding, self.seeds = engine, rows, width, decoding, seeds
-        self.group, self.stop, self.finished = group, stop, [False] * len(rows)
-        configured = engine.model.generation_config.eos_token_id
-        ends = configured if isinstance(configured, list) else [configured]
-        self.ends = {t for t in (*ends, engine.tokenizer.eos_token_id) if t is not None}
-
-    def __call__(self, input_ids, scores):
-        forced = torch.full_like(scores, float("-inf"))
-        step = input_ids.shape[1] - self.width
-        for n in range(len(self.rows)):
-            forced[n, self._token(n, input_ids[n, self.width:].tolist(), scores[n], step)] = 0.0
-        return forced
-
-    def _token(self, n: int, written: list[int], logits, step: int) -> int:
-        if self.finished[n]:
-            return min(self.ends)
-        if self.stop and written and self.stop(self.group[n], self.engine.tokenizer.decode(written)):
-            self.finished[n] = True
-            return min(self.ends)
-        margin = MARGIN[self.engine.dtype]
-        token, sure = choose(logits.float().cpu(), self.decoding, self.seeds[n], step, margin)
-        if not sure:
-            alone = self.engine.last_logits([*self.rows[n], *written])
-            token, _ = choose(alone.cpu(), self.decoding, self.seeds[n], step, margin)
-        self.finished[n] = token in self.ends
-        return token

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, LogitsProcessorList
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from geobench.engines.batching import halving, sorted_back
-from geobench.engines.decoding import Chooser, Decoding
+from geobench.engines.decoding import Decoding
+from geobench.engines.generation import Chooser, grouped, transformers_generate
 from geobench.errors import GeoBenchError, came
 from geobench.kernels import decoder
 from geobench.models import ModelSpec
@@ -118,26 +119,16 @@ class LocalModel:
                 replies[i] = reply
         return replies
 
-    @torch.inference_mode()
     def _generate(self, coded, group, decoding, seeds, stop) -> list[tuple[int, Reply]]:
         rows = [coded[i] for i in group]
-        width = max(map(len, rows))
-        pad = self.tokenizer.pad_token_id
-        ids = torch.tensor([[pad] * (width - len(r)) + r for r in rows], device=self.device)
-        mask = torch.tensor([[0] * (width - len(r)) + [1] * len(r) for r in rows], device=self.device)
-        chooser = Chooser(self, rows, width, decoding, [seeds[i] for i in group], group, stop)
-        output = self.model.generate(
-            input_ids=ids, attention_mask=mask, max_new_tokens=decoding.max_new_tokens, do_sample=False, num_beams=1,
-            pad_token_id=pad, eos_token_id=sorted(chooser.ends), logits_processor=LogitsProcessorList([chooser]),
-            generation_config=None, temperature=None, top_p=None, top_k=None, repetition_penalty=None,
-        )
-        return [(i, self._reply(rows[n], output[n, width:].tolist(), chooser.ends)) for n, i in enumerate(group)]
+        chooser = Chooser(self, rows, decoding, [seeds[i] for i in group], stop and (lambda n, text: stop(group[n], text)))
+        decode = grouped if decoder.supports(self.model) else transformers_generate
+        decode(self, rows, chooser)
+        return [(i, self._reply(rows[n], chooser.written[n], chooser.finish[n])) for n, i in enumerate(group)]
 
-    def _reply(self, prompt, tokens, ends) -> Reply:
-        cut = next((n for n, t in enumerate(tokens) if t in ends), None)
-        kept = tokens if cut is None else tokens[:cut]
-        text = self.tokenizer.decode(kept, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        return Reply(text.strip(), "length" if cut is None else "stop", len(prompt), len(kept))
+    def _reply(self, prompt, tokens, finish) -> Reply:
+        text = self.tokenizer.decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        return Reply(text.strip(), finish, len(prompt), len(tokens))
 
     @torch.inference_mode()
     def last_logits(self, ids: list[int]) -> torch.Tensor:
@@ -176,9 +167,9 @@ class LocalModel:
         shared = min(shared, len(row) - 1)
         head = tuple(row[:shared])
         if head not in self._prefixes:
-            self._prefixes = {head: decoder.forward(self.model, torch.tensor([head], device=self.device), keep=True).own}
+            self._prefixes = {head: decoder.forward(self.model, torch.tensor([head], device=self.device), keep=True, last=1).own}
         rest = torch.tensor([row[shared:]], device=self.device)
-        return decoder.logits(self.model, decoder.forward(self.model, rest, self._prefixes[head]).hidden[0, -1])
+        return decoder.logits(self.model, decoder.forward(self.model, rest, self._prefixes[head], last=1).hidden[0, -1])
 
     def _with_bos(self, text: str) -> list[int]:
         ids = self.tokenizer(text, add_special_tokens=False)["input_ids"]

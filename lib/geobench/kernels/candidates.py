@@ -46,6 +46,6 @@ def candidate_losses(
 
 def _losses(model, past: Prefix, tokens: torch.Tensor, goal: list[int]) -> torch.Tensor:
     """[B] mean cross-entropy of `goal`; tokens: ids [B, T] or embeddings [B, T, D] that end before the goal's last token."""
-    hidden = decoder.forward(model, tokens, past).hidden[:, -len(goal) :]
+    hidden = decoder.forward(model, tokens, past, last=len(goal)).hidden
     wanted = torch.tensor(goal, device=hidden.device).expand(len(hidden), -1)
     return F.cross_entropy(decoder.logits(model, hidden).transpose(1, 2), wanted, reduction="none").mean(1)

@@ -1,17 +1,18 @@
 """One differentiable forward for Llama-, Qwen2- and Mistral-type decoders that can start from a shared prefix.
 
 It reuses the model's own projections, norms and rotary embedding and rewires only the attention: keys and values of a prefix
-are computed once and read by every later call, attention weights of chosen rows can be read out, and nothing is mutated, so
-one prefix serves many continuations. Grouped-query attention, biases and query/key norms come with the model's modules.
+are computed once and read, never copied, by every later call and every row of its batch; the last layer runs only at the rows
+that are wanted; attention weights of chosen rows can be read out; and nothing is mutated, so one prefix serves many
+continuations. Grouped-query attention, biases and query/key norms come with the model's modules.
 """
 
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 
 from geobench.errors import GeoBenchError
+from geobench.kernels import attention
 
 
 @dataclass(frozen=True)
@@ -64,12 +65,14 @@ def causal_mask(positions: torch.Tensor, past: int, window: int | None = None) -
     return seen if window is None else seen & (keys[None, :] > positions[:, None] - window)
 
 
-def forward(model, tokens, past: Prefix = EMPTY, *, positions=None, mask=None, read=None, only_attention=False, keep=False) -> Forward:
+def forward(
+    model, tokens, past: Prefix = EMPTY, *, positions=None, mask=None, read=None, only_attention=False, keep=False, last: int | None = None
+) -> Forward:
     """Run `tokens` (ids [B, T] or embeddings [B, T, D]) after `past`.
 
     positions: [T], default the places right after the prefix. mask: [T, past + T] booleans, default causal.
     read: rows whose attention weights are wanted (B = 1). only_attention: stop in the last layer once they are known.
-    keep: return the new tokens' keys and values.
+    keep: return the new tokens' keys and values. last: hidden states of the last so many rows only.
     """
     if not supports(model):
         raise GeoBenchError(f"{type(model).__name__} is not a Llama-, Qwen2- or Mistral-type decoder: no shared-prefix kernels for it")
@@ -82,19 +85,20 @@ def forward(model, tokens, past: Prefix = EMPTY, *, positions=None, mask=None, r
     rotary = core.rotary_emb(x, position_ids=positions[None])
     keys, values, weights = [], [], None
     for i, layer in enumerate(core.layers):
-        q, k, v = _project(layer, x, rotary)
+        q, k, v = project(layer, x, rotary)
         if keep:
             keys.append(k.detach())
             values.append(v.detach())
-        if len(past):
-            k = torch.cat([past.keys[i].expand(len(x), -1, -1, -1), k], 2)
-            v = torch.cat([past.values[i].expand(len(x), -1, -1, -1), v], 2)
+        if i == len(core.layers) - 1 and last is not None:
+            x, q, mask = x[:, -last:], q[:, :, -last:], mask[-last:]
+        shared = (past.keys[i], past.values[i]) if len(past) else None
         if read is not None:
-            layer_weights = _weights(layer.self_attn, q[0][:, read], k[0], mask[read])
+            seen = k[0] if shared is None else torch.cat([shared[0][0], k[0]], 1)
+            layer_weights = _weights(layer.self_attn, q[0][:, read], seen, mask[read])
             weights = layer_weights if weights is None else weights + layer_weights
             if only_attention and i == len(core.layers) - 1:
                 return Forward(None, Prefix(keys, values) if keep else None, weights)
-        x = _finish(layer, x, q, k, v, mask)
+        x = finish(layer, x, _attend(q, k, v, shared, mask, layer.self_attn.scaling))
     return Forward(x, Prefix(keys, values) if keep else None, weights)
 
 
@@ -103,29 +107,36 @@ def logits(model, hidden: torch.Tensor) -> torch.Tensor:
     return model.lm_head(model.model.norm(hidden)).float()
 
 
-def _project(layer, x, rotary):
+def project(layer, x, rotary):
     """Rotated queries, keys and values [B, heads, T, head size] of one layer."""
-    attention = layer.self_attn
+    own = layer.self_attn
     h = layer.input_layernorm(x)
-    q, k, v = (part(h).unflatten(-1, (-1, attention.head_dim)) for part in (attention.q_proj, attention.k_proj, attention.v_proj))
-    if hasattr(attention, "q_norm"):
-        q, k = attention.q_norm(q), attention.k_norm(k)
+    q, k, v = (part(h).unflatten(-1, (-1, own.head_dim)) for part in (own.q_proj, own.k_proj, own.v_proj))
+    if hasattr(own, "q_norm"):
+        q, k = own.q_norm(q), own.k_norm(k)
     q, k = apply_rotary_pos_emb(q.transpose(1, 2), k.transpose(1, 2), *rotary)
     return q, k, v.transpose(1, 2)
 
 
-def _weights(attention, q, k, mask) -> torch.Tensor:
+def finish(layer, x, attended):
+    """The rest of one layer after its attention [B, H, T, hd]: output projection, feed-forward."""
+    x = x + layer.self_attn.o_proj(attended.transpose(1, 2).flatten(2))
+    return x + layer.mlp(layer.post_attention_layernorm(x))
+
+
+def _attend(q, k, v, shared, mask, scale):
+    """Attention over the prefix's and the own keys; under autograd over both joined, else each where it is."""
+    if shared is None:
+        return attention.grouped(q, k, v, mask, scale)
+    if torch.is_grad_enabled() and q.requires_grad:
+        k, v = (torch.cat([a.expand(len(q), -1, -1, -1), b], 2) for a, b in zip(shared, (k, v)))
+        return attention.grouped(q, k, v, mask, scale)
+    past, own = mask[:, : shared[0].shape[2]], mask[:, shared[0].shape[2] :]
+    return attention.split(q, shared, (k, v), None if bool(past.all()) else past, own, scale)
+
+
+def _weights(own, q, k, mask) -> torch.Tensor:
     """[rows, keys] attention weights of the read rows, summed over heads, in float32."""
     groups = q.shape[0] // k.shape[0]
-    scores = q.float() @ k.repeat_interleave(groups, 0).float().transpose(1, 2) * attention.scaling
+    scores = q.float() @ k.repeat_interleave(groups, 0).float().transpose(1, 2) * own.scaling
     return scores.masked_fill(~mask, float("-inf")).softmax(-1).sum(0)
-
-
-def _finish(layer, x, q, k, v, mask):
-    """The rest of one layer: attention, output projection, feed-forward."""
-    groups = q.shape[1] // k.shape[1]
-    a = F.scaled_dot_product_attention(
-        q, k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1), attn_mask=mask, scale=layer.self_attn.scaling
-    )
-    x = x + layer.self_attn.o_proj(a.transpose(1, 2).flatten(2))
-    return x + layer.mlp(layer.post_attention_layernorm(x))

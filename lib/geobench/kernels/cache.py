@@ -1,0 +1,58 @@
+"""Keys and values of prompts that decode together: every prompt is prefilled alone and right-padded into one block, and each step
+writes one place of every row. Rows differ in length, so a step has its own mask and rotary positions per row."""
+
+import torch
+
+from geobench.kernels import attention, decoder
+from geobench.kernels.decoder import EMPTY, Prefix
+
+
+class Cache:
+    """`keys`, `values`: per layer [B, KV, room, hd]; `lengths` [B]: filled places; `hidden` [B, D]: after each row's last token."""
+
+    @torch.inference_mode()
+    def __init__(self, model, rows: list[list[int]], room: int, past: Prefix = EMPTY):
+        """Prefill `rows` (each at least one token after the shared `past`) with `room` places for new tokens."""
+        self.model, self.device = model, model.device
+        sizes = [len(past) + len(row) for row in rows]
+        self.lengths = torch.tensor(sizes, device=self.device)
+        self.width = max(sizes)
+        self.keys, self.values, hidden = [], [], []
+        for n, row in enumerate(rows):
+            new = decoder.forward(model, torch.tensor([row], device=self.device), past, keep=True, last=1)
+            hidden.append(new.hidden[0, -1])
+            for i, (k, v) in enumerate(zip(new.own.keys, new.own.values)):
+                if not n:
+                    shape = (len(rows), k.shape[1], self.width + room, k.shape[3])
+                    self.keys.append(k.new_zeros(shape))
+                    self.values.append(v.new_zeros(shape))
+                for block, own, shared in ((self.keys[i], k, past.keys), (self.values[i], v, past.values)):
+                    if len(past):
+                        block[n, :, : len(past)] = shared[i][0]
+                    block[n, :, len(past) : sizes[n]] = own[0]
+        self.hidden = torch.stack(hidden)
+
+    @torch.inference_mode()
+    def step(self, tokens: list[int]) -> None:
+        """Append one token to every row."""
+        core, rows = self.model.model, torch.arange(len(tokens), device=self.device)
+        self.width += 1
+        x = core.embed_tokens(torch.tensor(tokens, device=self.device)[:, None])
+        rotary = core.rotary_emb(x, position_ids=self.lengths[:, None])
+        places, at = torch.arange(self.width, device=self.device), self.lengths[:, None]
+        window = getattr(self.model.config, "sliding_window", None)
+        mask = (places <= at) if window is None else (places <= at) & (places > at - window)
+        for layer, keys, values in zip(core.layers, self.keys, self.values):
+            q, k, v = decoder.project(layer, x, rotary)
+            keys[rows, :, self.lengths], values[rows, :, self.lengths] = k[:, :, 0], v[:, :, 0]
+            seen = keys[:, :, : self.width], values[:, :, : self.width]
+            x = decoder.finish(layer, x, attention.grouped(q, *seen, mask[:, None, None], layer.self_attn.scaling))
+        self.lengths = self.lengths + 1
+        self.hidden = x[:, -1]
+
+    def keep(self, rows: list[int]) -> None:
+        """Go on with these rows only."""
+        at = torch.tensor(rows, device=self.device)
+        self.keys, self.values = [k[at] for k in self.keys], [v[at] for v in self.values]
+        self.lengths, self.hidden = self.lengths[at], self.hidden[at]
+        self.width = int(self.lengths.max())

@@ -1,0 +1,54 @@
+"""Decoding a group: both ways give one text, finished rows leave, near ties are settled alone."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from geobench.engines.decoding import Decoding
+from geobench.engines.generation import Chooser, grouped, transformers_generate
+
+KINDS = ["llama", "qwen2", "mistral"]
+ROWS = [[0, *range(10, 10 + n)] for n in (3, 40, 12, 7, 25)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("decoding", [Decoding(14, 1.0, 0.9), Decoding(14)], ids=["sampled", "greedy"])
+def test_own_cache_and_transformers_write_the_same(tiny_model, kind, decoding):
+    engine, texts = tiny_model(kind), []
+    for decode in (grouped, transformers_generate):
+        chooser = Chooser(engine, ROWS, decoding, list(range(len(ROWS))))
+        decode(engine, ROWS, chooser)
+        texts.append((chooser.written, chooser.finish))
+    assert texts[0] == texts[1]
+    assert all(len(w) == 14 or f == "stop" for w, f in zip(*texts[0]))
+
+
+def test_rows_that_end_early_leave_the_rest_alone(tiny_model):
+    engine = tiny_model("llama")
+    free = Chooser(engine, ROWS, Decoding(9), [0] * 5)
+    grouped(engine, ROWS, free)
+    short = Chooser(engine, ROWS, Decoding(9), [0] * 5, stop=lambda n, text: n in (0, 1, 3) and bool(text))
+    grouped(engine, ROWS, short)
+    assert all(len(short.written[n]) == 1 for n in (0, 1, 3))
+    assert short.written[2] == free.written[2] and short.written[4] == free.written[4]
+
+
+def test_a_near_tie_is_settled_by_the_lone_forward_and_a_clear_choice_is_not():
+    """Batched logits that favour token 3 by rounding must give way to the lone forward's token 4."""
+    asked = []
+
+    class Engine:
+        dtype = torch.float32
+        tokenizer = SimpleNamespace(eos_token_id=0)
+        model = SimpleNamespace(generation_config=SimpleNamespace(eos_token_id=[0]))
+
+        def last_logits(self, ids):
+            asked.append(ids)
+            return torch.tensor([0.0, 0.0, 0.0, 5.0, 5.00001])
+
+    chooser = Chooser(Engine(), [[7, 8]], Decoding(4), [0])
+    chooser.written[0].append(9)
+    assert chooser.take(0, torch.tensor([0.0, 0.0, 0.0, 5.00001, 5.0])) == 4 and asked == [[7, 8, 9]]
+    assert chooser.take(0, torch.tensor([0.0, 0.0, 0.0, 6.0, 5.0])) == 3 and len(asked) == 1
+    assert chooser.written == [[9, 4, 3]]
