@@ -1,6 +1,5 @@
 """The choice of the next token: distribution, nucleus, and when it says that it is not sure."""
 
-
 import numpy as np
 import torch
 
@@ -43,11 +42,18 @@ def test_the_same_seed_and_step_repeat_and_others_differ():
 
 
 def test_sampling_near_a_border_is_unsure():
-    u = float(np.random.default_rng([0, 0]).random(64)[0])
-    border = torch.tensor([u, 1 - u], dtype=torch.float64).log()
-    assert not choose(border.float(), Decoding(1, 1.0), 0, 0, 1e-3)[1]
-    clear = torch.tensor([u / 2, 1 - u / 2], dtype=torch.float64).log()
-    assert choose(clear.float(), Decoding(1, 1.0), 0, 0, 1e-3) == (1, True)
+    noise = -np.log(np.random.default_rng([0, 0]).standard_exponential(2, dtype=np.float32))
+    level = torch.from_numpy(-noise)  # both tokens end at the same score
+    assert not choose(level + torch.tensor([0.0, 5e-4]), Decoding(1, 1.0), 0, 0, 1e-3)[1]
+    assert choose(level + torch.tensor([0.0, 5e-3]), Decoding(1, 1.0), 0, 0, 1e-3) == (1, True)
+
+
+def test_a_token_at_the_edge_of_the_nucleus_is_unsure():
+    logits = torch.tensor([0.7, 0.2, 0.1]).log()
+    sure = [choose(logits, Decoding(1, 1.0, top_p), 5, step, 1e-3) for step in range(200) for top_p in (0.8,)]
+    edge = [choose(logits, Decoding(1, 1.0, 0.7), 5, step, 1e-3) for step in range(200)]
+    assert {t for t, _ in sure} == {0, 1} and all(s for _, s in sure)
+    assert any(not s for _, s in edge)
 
 
 def test_nucleus_border_is_unsure():

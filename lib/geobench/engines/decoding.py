@@ -2,8 +2,8 @@
 
 Batched and padded forwards differ from a lone one by rounding, and now and then that flips a choice. So a choice is taken from
 the batched logits only when it is safe by a margin far above the rounding; otherwise the caller recomputes that row alone and
-the choice is taken from there. Sampling draws one uniform number per step from a generator keyed by (seed, step): it inverts
-the cumulative distribution over token ids and redraws while the token lies outside the nucleus.
+the choice is taken from there. Sampling is by Gumbel-max (Gumbel 1954): noise from a generator keyed by (seed, step) is added
+to the logits and the best token of the nucleus is taken, so that, as in greedy decoding, only a near tie can flip a choice.
 """
 
 from dataclasses import dataclass
@@ -31,32 +31,37 @@ def choose(logits: torch.Tensor, decoding: Decoding, seed: int, step: int, margi
     if decoding.temperature == 0:
         top = logits.topk(2)
         return int(top.indices[0]), bool(top.values[0] - top.values[1] > margin)
-    probability = torch.softmax(logits.double() / decoding.temperature, 0)
-    cumulative = probability.cumsum(0)
-    slack = margin / decoding.temperature
+    scaled, slack = logits.numpy() / decoding.temperature, margin / decoding.temperature
+    scores = scaled - np.log(np.random.default_rng([seed, step]).standard_exponential(len(scaled), dtype=np.float32))
+    best, tokens = torch.from_numpy(scores).topk(min(64, len(scores)))
+    nucleus = _Nucleus(scaled, decoding.top_p, slack)
     sure = True
-    for u in np.random.default_rng([seed, step]).random(64) * float(cumulative[-1]):
-        token = min(int(torch.searchsorted(cumulative, u, right=True)), len(logits) - 1)
-        below = float(cumulative[token - 1]) if token else 0.0
-        sure = sure and min(u - below, float(cumulative[token]) - u) > slack * _spread(u)
-        inside, clear = _in_nucleus(probability, token, decoding.top_p, slack)
+    for place, token in enumerate(tokens.tolist()):
+        inside, clear = nucleus.holds(token)
         sure = sure and clear
         if inside:
-            return token, sure
-    return int(probability.argmax()), False
+            rivals = tokens[place + 1 :][best[place + 1 :] > best[place] - slack].tolist()
+            return token, sure and all(nucleus.holds(rival) == (False, True) for rival in rivals)
+    return int(tokens[0]), False
 
 
-def _spread(u: float) -> float:
-    """How far the cumulative mass at u can move, relative to the logits' slack: nothing at the ends, most in the middle."""
-    return max(u * (1 - u), 1e-6)
+class _Nucleus:
+    """The smallest set of likeliest tokens that has the mass `top_p`: a token is in it while strictly likelier ones have less."""
 
+    def __init__(self, scaled: np.ndarray, top_p: float, slack: float):
+        self.scaled, self.top_p, self.slack = scaled, top_p, slack
+        weight = np.exp(scaled - scaled.max()) if top_p < 1 else scaled
+        self.probability = weight / weight.sum(dtype=np.float64) if top_p < 1 else weight
 
-def _in_nucleus(probability: torch.Tensor, token: int, top_p: float, slack: float) -> tuple[bool, bool]:
-    """(in the nucleus, clearly so): a token is in it while the mass of strictly likelier tokens is below top_p."""
-    if top_p >= 1:
-        return True, True
-    p = probability[token]
-    mass = [float(probability[probability > p * factor].sum()) for factor in (1 - 2 * slack, 1.0, 1 + 2 * slack)]
-    likely = mass[0] - float(p) if mass[0] > mass[1] else mass[0]
-    inside = mass[1] < top_p
-    return inside, (likely + slack < top_p if inside else mass[2] - slack >= top_p)
+    def holds(self, token: int) -> tuple[bool, bool]:
+        """(in the nucleus, clearly so)."""
+        if self.top_p >= 1:
+            return True, True
+        mass = [self._above(self.scaled[token] + shift, token) for shift in (-self.slack, 0.0, self.slack)]
+        inside = mass[1] < self.top_p
+        return inside, mass[0] + self.slack < self.top_p if inside else mass[2] - self.slack >= self.top_p
+
+    def _above(self, level: float, token: int) -> float:
+        more = self.scaled > level
+        more[token] = False
+        return float(self.probability[more].sum(dtype=np.float64))

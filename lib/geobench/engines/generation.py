@@ -1,6 +1,8 @@
 """Decoding a group of prompts together: `grouped` with our cache for Llama-type decoders, `transformers_generate` for the rest.
 Both ask the same `Chooser` for every token, so a text does not depend on how it was decoded."""
 
+from functools import partial
+
 import torch
 from transformers import LogitsProcessor, LogitsProcessorList
 
@@ -23,8 +25,8 @@ class Chooser:
         ends = configured if isinstance(configured, list) else [configured]
         self.ends = {t for t in (*ends, engine.tokenizer.eos_token_id) if t is not None}
 
-    def take(self, n: int, logits: torch.Tensor) -> int | None:
-        """The token that row n gets next, or None once it is finished. logits: [V]."""
+    def take(self, n: int, logits: torch.Tensor, alone=None) -> int | None:
+        """The token that row n gets next, or None once it is finished. logits: [V]; alone(): the same computed without a batch."""
         if self.finish[n]:
             return None
         written = self.written[n]
@@ -33,8 +35,8 @@ class Chooser:
             return None
         token, sure = choose(logits.float().cpu(), self.decoding, self.seeds[n], len(written), MARGIN[self.engine.dtype])
         if not sure:
-            alone = self.engine.last_logits([*self.rows[n], *written]).cpu()
-            token, _ = choose(alone, self.decoding, self.seeds[n], len(written), MARGIN[self.engine.dtype])
+            lone = alone() if alone else self.engine.last_logits([*self.rows[n], *written])
+            token, _ = choose(lone.cpu(), self.decoding, self.seeds[n], len(written), MARGIN[self.engine.dtype])
         if token in self.ends:
             self.finish[n] = "stop"
             return None
@@ -51,7 +53,8 @@ def grouped(engine, rows: list[list[int]], chooser: Chooser) -> None:
     while active:
         with torch.inference_mode():
             logits = decoder.logits(engine.model, cache.hidden)
-        tokens = [chooser.take(n, row) for n, row in zip(active, logits)]
+        alone = [partial(cache.alone, place, len(rows[n]), chooser.written[n]) for place, n in enumerate(active)]
+        tokens = [chooser.take(*row) for row in zip(active, logits, alone)]
         going = [place for place, n in enumerate(active) if not chooser.finish[n]]
         if len(going) <= 0.75 * len(active):
             cache.keep(going) if going else None

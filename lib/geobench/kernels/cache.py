@@ -50,6 +50,16 @@ class Cache:
         self.lengths = self.lengths + 1
         self.hidden = x[:, -1]
 
+    @torch.inference_mode()
+    def alone(self, row: int, size: int, tokens: list[int]) -> torch.Tensor:
+        """[V] float32 next-token logits of one row without the others: after its first `size` places, which were prefilled alone,
+        `tokens` run in one forward."""
+        past = Prefix([k[row : row + 1, :, :size] for k in self.keys], [v[row : row + 1, :, :size] for v in self.values])
+        if not tokens:
+            return decoder.logits(self.model, self.hidden[row])
+        rest = torch.tensor([tokens], device=self.device)
+        return decoder.logits(self.model, decoder.forward(self.model, rest, past, last=1).hidden[0, -1])
+
     def keep(self, rows: list[int]) -> None:
         """Go on with these rows only."""
         at = torch.tensor(rows, device=self.device)
