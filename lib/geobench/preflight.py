@@ -57,7 +57,9 @@ def require_weights(row: ModelSpec) -> None:
 
 def _require_hub(name: str, repository: str, revision: str | None) -> None:
     from huggingface_hub import hf_hub_download, try_to_load_from_cache
+    from huggingface_hub.utils import logging
 
+    logging.set_verbosity_error()  # its retries are in the error below
     if isinstance(try_to_load_from_cache(repository, "config.json", revision=revision), str):
         return
     try:

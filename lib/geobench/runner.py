@@ -2,11 +2,8 @@
 
 import hashlib
 import json
-import os
 import re
-import sys
 import time
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +12,7 @@ import yaml
 from geobench import paths
 from geobench.errors import GeoBenchError, came, nearest
 from geobench.locking import FolderLock
+from geobench.notebook import execute_notebook
 from geobench.params import RESULT_FREE, load
 from geobench.records import differences
 from geobench.tables import put
@@ -113,7 +111,7 @@ def _execute(made: Plan, say) -> list[dict]:
             state, seconds = "reused", kept["seconds"]
         else:
             say(f"[{n}/{len(made.chosen)}] {name} ...")
-            _one(made, name)
+            execute_notebook(name, made.folder, made.params.model_dump() | {"run": made.run})
             manifest.parent.mkdir(parents=True, exist_ok=True)
             state, seconds = "ran", round(time.perf_counter() - began, 1)
             row = {"notebook": name, "digest": digest(made, name), "seconds": seconds, **_versions()}
@@ -179,46 +177,6 @@ def _other_edits(made: Plan, source: Path) -> list[str]:
     names = {k for n in notebooks() if n <= "04_rewrites" for k in papermill.inspect_notebook(str(paths.NOTEBOOKS / f"{n}.ipynb"))}
     old, new = _identity_of(source / "params.yaml"), json.loads(json.dumps(made.params.identity()))
     return differences({k: old.get(k) for k in names}, {k: new.get(k) for k in names})
-
-
-def _one(made: Plan, name: str) -> None:
-    """Execute one notebook into a partial file that is renamed when it has succeeded, and export it to HTML."""
-    import papermill
-    from nbclient.exceptions import DeadKernelError
-    from nbconvert import HTMLExporter
-
-    folder = made.folder / "notebooks"
-    folder.mkdir(parents=True, exist_ok=True)
-    partial, final = folder / f"{name}.partial.ipynb", folder / f"{name}.ipynb"
-    known = papermill.inspect_notebook(str(paths.NOTEBOOKS / f"{name}.ipynb"))
-    values = {k: v for k, v in made.params.model_dump().items() if k in known} | {"run": made.run}
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(paths.ROOT / "lib"), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
-    source = str(paths.NOTEBOOKS / f"{name}.ipynb")
-    try:
-        with _stderr_to(folder / f"{name}.log"):
-            papermill.execute_notebook(source, str(partial), parameters=values, kernel_name="python3", cwd=str(paths.ROOT), progress_bar=False)
-    except papermill.PapermillExecutionError as error:
-        said = " ".join(f"{error.ename}: {error.evalue}".removeprefix("GeoBenchError: ").split())
-        raise GeoBenchError(f"{name} stopped in cell {error.exec_count}: {said} (see {partial})") from error
-    except DeadKernelError as error:
-        raise GeoBenchError(f"{name}: its process died (out of memory?); everything finished is kept: the same command resumes") from error
-    partial.replace(final)
-    body, _ = HTMLExporter(exclude_input_prompt=True, exclude_output_prompt=True).from_filename(str(final))
-    put(folder / f"{name}.html", body)
-
-
-@contextmanager
-def _stderr_to(log: Path):
-    """What the kernel's process says on its standard error goes to a file; cells' own output stays in the notebook."""
-    sys.stderr.flush()
-    kept = os.dup(2)
-    try:
-        with log.open("w") as file:
-            os.dup2(file.fileno(), 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
 
 
 def _versions() -> dict:
