@@ -58,7 +58,7 @@ def test_a_bad_list_does_not_stop_other_data_sets(elsewhere, capsys):
 
 
 @pytest.mark.parametrize("name, content, said", [
-    ("e.csv", b"dataset,list,target,suffix\nmine,pots,3,x\n", "e.csv row 1: no item mine/pots/3 in this run. `mine/pots` has items 1 to 2."),
+    ("e.csv", b"dataset,list,target,suffix\nmine,pots,3,x\n", "no item mine/pots/3 in this run. `mine/pots` has items 1 to 2."),
     ("e.csv", b"dataset,list,target,suffix\nmine,pot,1,x\n", "no item mine/pot/1 in this run. Did you mean `mine/pots`?"),
     ("e.csv", b"dataset,list,target,suffix\nmine,pots,1,x\nmine,pots,1,y\n", "row 2: mine/pots/1 appears twice"),
     ("e.csv", b"dataset,list,target,suffix\nmine,pots,1,  \n", "row 1: give either suffix or text"),

@@ -12,7 +12,8 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", prog="./run_all.sh", help="execute the notebooks")
     run.add_argument("--profile", default="smoke", help="params/NAME.yaml (default: smoke)")
-    run.add_argument("--only", nargs="+", action="extend", default=[], metavar="NOTEBOOK", help="these notebooks, for example 05_ranking or 05")
+    only = "these notebooks, for example 05_ranking or 05"
+    run.add_argument("--only", nargs="+", action="extend", default=[], metavar="NOTEBOOK", help=only)
     run.add_argument("--from", dest="start", metavar="NOTEBOOK", help="from this notebook on")
     run.add_argument("-p", dest="overrides", action="append", default=[], metavar="NAME=VALUE", help="override a parameter (repeatable)")
     run.add_argument("--run", metavar="NAME", help="results folder (default: the profile's name)")

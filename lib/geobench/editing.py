@@ -64,6 +64,10 @@ def _method(method: str, group: str, model: str | None, params: Params):
         return lambda tasks: rewrites.run(method, tasks, engine(), params), who | rewrites.identity(params)
     if method == "tap":
         search = {"ranker": ranker_identity(params.tap_ranker)}
-        return lambda tasks: tap.run(tasks, engine(), open_ranker(params.tap_ranker, params.batch_size), params), who | search | tap.identity(params)
+
+        def searched(tasks):
+            return tap.run(tasks, engine(), open_ranker(params.tap_ranker, params.batch_size), params)
+
+        return searched, who | search | tap.identity(params)
     module = {"zero_shot": zero_shot, "sts": sts}[method]
     return lambda tasks: module.run(tasks, engine(), params), who | module.identity(params)

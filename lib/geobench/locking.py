@@ -19,7 +19,7 @@ def take(file, what: str, wait: float = 0.0) -> None:
             return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() >= until:
-                raise GeoBenchError(f"{what} is in use by another process; wait until it ends, or use --run NAME for another folder") from None
+                raise GeoBenchError(f"{what} is in use by another process; wait for its end, or use --run NAME") from None
             time.sleep(0.1)
         except OSError:
             return None

@@ -28,7 +28,9 @@ def execute_notebook(name: str, folder: Path, values: dict) -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join([str(paths.ROOT / "lib"), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
     try:
         with _stderr_to(folder / f"{name}.log"):
-            papermill.execute_notebook(source, str(partial), parameters=values, kernel_name="python3", cwd=str(paths.ROOT), progress_bar=False)
+            papermill.execute_notebook(
+                source, str(partial), parameters=values, kernel_name="python3", cwd=str(paths.ROOT), progress_bar=False
+            )
     except papermill.PapermillExecutionError as error:
         said = " ".join(f"{error.ename}: {error.evalue}".removeprefix("GeoBenchError: ").split())
         raise GeoBenchError(f"{name} stopped in cell {error.exec_count}: {said} (see {partial})") from error

@@ -61,7 +61,7 @@ def plan(profile="smoke", overrides=None, run=None, only=(), start=None, force=F
         lines = differences(_identity_of(saved), json.loads(json.dumps(params.identity())))
         if lines:
             raise GeoBenchError(
-                f"{made.folder} was made with other parameters ({'; '.join(lines)}); use --run NAME to keep both, or --force to make it anew"
+                f"{made.folder} was made with other parameters ({'; '.join(lines)}); use --run NAME to keep both, or --force"
             )
     return made
 
