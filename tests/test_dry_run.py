@@ -11,7 +11,8 @@ def made(**values):
 
 
 def test_rankings_are_counted_one_by_one():
-    plan = made(orders=4, rankers=["smollm2-135m:attention", "smollm2-135m:generate", "bm25"], generate_variants=["padding"], generate_orders=2)
+    few = {"generate_variants": ["padding"], "generate_orders": 2}
+    plan = made(orders=4, **few, rankers=["smollm2-135m:attention", "smollm2-135m:generate", "bm25"])
     p = plan.params
     chosen = select(p.datasets, None, p.targets_per_list, p.seed)
     variants = [*p.white_box, *p.black_box, *p.rewrites, *p.controls]
