@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from geobench import attacks, catalog
+from geobench.models import spec
 from geobench.params import Params
 from geobench.rankers import open_ranker, ranker_identity
 from geobench.records import UNIT, Records
@@ -19,7 +20,7 @@ def make_edits(run: Run, methods: Iterable[str]) -> list[str]:
     for method in methods:
         group = attacks.METHODS[method]
         model = getattr(run.params, MODEL[group]) if group in MODEL else None
-        variants.append(f"{method}__{model}" if model else method)
+        variants.append(f"{method}__{spec(model).name}" if model else method)
         work, identity = _method(method, group, model, run.params)
         _fill(run, method, variants[-1], run.tasks, work, {"catalog": catalog.catalog_sha(run.selected), **identity})
     return variants
@@ -52,7 +53,7 @@ def _fill(run: Run, method: str, variant: str, tasks, work, identity: dict) -> N
 def _method(method: str, group: str, model: str | None, params: Params):
     """(work(tasks) -> (task, edit) pairs, identity) of one method; models load only when there is work."""
     from geobench.attacks import controls, rewrites, sts, tap, zero_shot
-    from geobench.models import open_model, spec
+    from geobench.models import open_model
 
     def engine():
         return open_model(model, batch_size=params.batch_size)
