@@ -7,6 +7,7 @@ LINES = [
     "You rank the entries of a list by how well they suit the user's request.", "I am looking for a camera.",
     "Products: Alpha, Beta, Gamma. Answer with one word, yes or no. Yes No",
     "A description can be edited so that an automatic ranking places it higher than it deserves.",
+    "a * * * * * x x x x x ! ! ! ! !",  # the start symbols of STS
 ]
 CHATML = (
     "{{ bos_token }}{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"

@@ -46,15 +46,6 @@ def test_the_judge_reads_its_instruction_before_the_text():
     assert load_prompt("judge")["user"].endswith("{text}")
 
 
-def test_padding_is_free_of_the_lexicon_and_varied():
-    from geobench.detectors.keywords import kvr, load_lexicon
-
-    sentences = load_prompt("controls")["padding"]["sentences"]
-    assert len(sentences) == len(set(sentences)) >= 12
-    assert len({len(sentence.split()) for sentence in sentences}) >= 6
-    assert kvr(sentences, load_lexicon()) == 0
-
-
 def test_values_are_put_in_once():
     text = '{"a": {name}} {0} {{x}}'
     assert render("{name}: {text}", name="{text}", text=text) == "{text}: " + text

@@ -16,7 +16,7 @@ from geobench.records import read_records
 @pytest.fixture
 def work(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
-    values = {"datasets": ["kitchen"], "lists_per_dataset": 1, "rankers": ["bm25"], "main_ranker": "bm25"}
+    values = {"datasets": ["kitchen"], "lists_per_dataset": 1, "targets_per_list": 2, "rankers": ["bm25"], "main_ranker": "bm25"}
     made = run.Run(tmp_path / "r", load("smoke", values))
     made.choose()
     return made

@@ -1,9 +1,10 @@
 """`python -m geobench run|doctor|weights`: the command line behind run_all.sh."""
 
 import argparse
+import os
 import sys
 
-from geobench.errors import GeoBenchError
+from geobench.errors import GeoBenchError, printable
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -11,7 +12,8 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", prog="./run_all.sh", help="execute the notebooks")
     run.add_argument("--profile", default="smoke", help="params/NAME.yaml (default: smoke)")
-    run.add_argument("--only", nargs="+", default=[], metavar="NOTEBOOK", help="these notebooks, for example 05_ranking or 05")
+    only = "these notebooks, for example 05_ranking or 05"
+    run.add_argument("--only", nargs="+", action="extend", default=[], metavar="NOTEBOOK", help=only)
     run.add_argument("--from", dest="start", metavar="NOTEBOOK", help="from this notebook on")
     run.add_argument("-p", dest="overrides", action="append", default=[], metavar="NAME=VALUE", help="override a parameter (repeatable)")
     run.add_argument("--run", metavar="NAME", help="results folder (default: the profile's name)")
@@ -24,7 +26,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(args) -> int:
-    from geobench import runner
+    from geobench import preflight, runner
     from geobench.params import parse_override, profiles
 
     if args.list:
@@ -32,6 +34,7 @@ def _run(args) -> int:
         print("profiles:", *profiles(), sep="\n  ")
         return 0
     made = runner.plan(args.profile, dict(map(parse_override, args.overrides)), args.run, args.only, args.start, args.force)
+    preflight.check(made, weights=not args.dry_run)
     if args.dry_run:
         from geobench.dry_run import estimate
 
@@ -47,17 +50,30 @@ def _run(args) -> int:
 def main(argv: list[str] | None = None) -> int:
     args = _parser().parse_args(argv)
     try:
-        if args.command == "run":
-            return _run(args)
-        from geobench import doctor
-
-        return doctor.main() if args.command == "doctor" else doctor.fetch()
+        status = _command(args)
+        sys.stdout.flush()
+        return status
     except GeoBenchError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(printable(f"error: {error}"), file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # `... | head -1`: the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        print(printable(f"error: {what}; everything finished is kept, the same command resumes"), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("stopped; everything finished is kept, the same command resumes", file=sys.stderr)
         return 130
+
+
+def _command(args) -> int:
+    if args.command == "run":
+        return _run(args)
+    from geobench import doctor
+
+    return doctor.main() if args.command == "doctor" else doctor.fetch()
 
 
 if __name__ == "__main__":

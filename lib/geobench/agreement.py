@@ -15,7 +15,8 @@ def ranker_table(work, rankers: list[str]):
     for ranker in rankers:
         clean, edited = read_ranks(work, ranker)
         several = [r for r in clean if len(r["orders"]) > 1]
-        copies = [spearmanr(np.argsort(o), ranks).statistic for r in clean for o, ranks in zip(r["orders"], r["ranks"]) if len(set(ranks)) > 1]
+        pairs = [pair for r in clean for pair in zip(r["orders"], r["ranks"]) if len(set(pair[1])) > 1]
+        copies = [spearmanr(np.argsort(order), ranks).statistic for order, ranks in pairs]
         status = [s for r in (*clean, *edited) for s in r["status"] or ()]
         order_free = parse_name(ranker)[1] in ("cross_encoder", "bi_encoder", "bm25")
         rows.append({

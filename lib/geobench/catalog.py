@@ -4,6 +4,7 @@
 (`sources`). The lists themselves are in `lists`, whose names are given here too.
 """
 
+import glob
 import json
 import os
 from collections.abc import Iterable, Sequence
@@ -41,8 +42,8 @@ class Selected:
     targets: tuple[int, ...]
 
 
-def load_embedded(root: Path | None = None) -> dict[str, list[RankList]]:
-    """Data sets in root/<dataset>/<list>.jsonl, in alphabetical order.
+def load_embedded(root: Path | None = None, only: str = "*") -> dict[str, list[RankList]]:
+    """Data sets in root/<dataset>/<list>.jsonl, in alphabetical order; `only` one of them, whatever is wrong with the others.
 
     root/nouns.yaml maps "<dataset>/<list>" to a query noun; a list without one takes `noun_of`, and a noun
     without a list raises GeoBenchError.
@@ -52,8 +53,9 @@ def load_embedded(root: Path | None = None) -> dict[str, list[RankList]]:
     root = Path(root or paths.EMBEDDED)
     table = root / "nouns.yaml"
     nouns = (yaml.safe_load(table.read_text("utf-8")) or {}) if table.exists() else {}
+    nouns = {key: noun for key, noun in nouns.items() if only in ("*", key.split("/")[0])}
     found: dict[str, list[RankList]] = {}
-    for file in sorted(root.glob("*/*.jsonl"), key=lambda file: (file.parent.name, file.stem)):
+    for file in sorted(root.glob(f"{'*' if only == '*' else glob.escape(only)}/*.jsonl"), key=lambda file: (file.parent.name, file.stem)):
         dataset = file.parent.name
         lst = read_list_file(file, dataset, nouns.pop(f"{dataset}/{file.stem}", None))
         found.setdefault(dataset, []).append(lst)
@@ -77,7 +79,7 @@ def load_dataset(name: str) -> list[RankList]:
     if name not in known:
         raise GeoBenchError(f"unknown data set {came(name)}.{nearest(name, known)}")
     if (paths.EMBEDDED / name).is_dir():
-        return load_embedded()[name]
+        return load_embedded(only=name)[name]
     return sources.load_public(name)
 
 

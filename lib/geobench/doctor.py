@@ -55,7 +55,8 @@ def _data():
     yield bool(lists), f"embedded data: {sum(map(len, lists.values()))} lists in {len(lists)} data sets"
     mirror = paths.mirror()
     good = mirror is None or mirror.exists()
-    yield good, f"public data mirror: {mirror or 'not set (GEOBENCH_DATA_MIRROR); public lists are downloaded'}" + ("" if good else " does not exist")
+    where = mirror or "not set (GEOBENCH_DATA_MIRROR); public lists are downloaded"
+    yield good, f"public data mirror: {where}" + ("" if good else " does not exist")
 
 
 def _folders():

@@ -24,14 +24,17 @@ def estimate(made) -> str:
         variants = len(methods) + len(p.external_edits)
         if read_out == "generate" and p.generate_variants is not None:
             variants = len(p.generate_variants)
-        orders = 1 if read_out in ("cross_encoder", "bi_encoder", "bm25") else (p.generate_orders or p.orders) if read_out == "generate" else p.orders
+        orders = (p.generate_orders or p.orders) if read_out == "generate" else p.orders
+        orders = 1 if read_out in ("cross_encoder", "bi_encoder", "bm25") else orders
         rankings = orders * (len(chosen) + variants * targets)
         seconds = rankings * SECONDS[read_out]
         total += seconds
         lines.append(f"  {ranker}: {rankings} rankings ({orders} orders), about {seconds:.0f} s")
     calls = sum({"rewrites": 1, "black_box": 1}.get(attacks.METHODS[m], 0) for m in methods if m != "tap") * targets
-    nodes = 0 if "tap" not in p.black_box else p.tap_roots + sum(min(p.tap_width, p.tap_roots * p.tap_branching**d) * p.tap_branching for d in range(p.tap_depth - 1))
-    lines.append(f"  edits: {calls} generations; TAP at most {nodes * targets} generations and {nodes * targets * p.tap_orders} search rankings")
+    kept = [min(p.tap_width, p.tap_roots * p.tap_branching**depth) for depth in range(p.tap_depth - 1)]
+    nodes = p.tap_roots + sum(kept) * p.tap_branching if "tap" in p.black_box else 0
+    searched = f"TAP at most {nodes * targets} generations and {nodes * targets * p.tap_orders} search rankings"
+    lines.append(f"  edits: {calls} generations; {searched}")
     steps = p.sts_steps * targets if "sts" in p.white_box else 0
     total += calls * EDIT + nodes * targets * NODE + steps * (STS_STEP + p.sts_candidates * STS_CANDIDATE)
     total += 2 * SCORE * targets * (1 + len(methods) + len(p.external_edits))

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from geobench import attacks, catalog
+from geobench.models import spec
 from geobench.params import Params
 from geobench.rankers import open_ranker, ranker_identity
 from geobench.records import UNIT, Records
@@ -31,7 +32,7 @@ def make_edits(run: Run, methods: Iterable[str]) -> list[str]:
 def _rewrite(run: Run, methods: list[str]) -> None:
     """All rewrites in one pass, so that prompts of several methods decode together."""
     from geobench.attacks import rewrites
-    from geobench.models import open_model, spec
+    from geobench.models import open_model
 
     model = run.params.rewriter
     identity = spec(model).identity() | rewrites.identity(run.params)
@@ -64,7 +65,7 @@ def _named(params: Params, method: str) -> tuple[str, str | None]:
     """(variant, model) of a method."""
     group = attacks.METHODS[method]
     model = getattr(params, MODEL[group]) if group in MODEL else None
-    return f"{method}__{model}" if model else method, model
+    return f"{method}__{spec(model).name}" if model else method, model
 
 
 def _book(run: Run, variant: str, identity: dict) -> Records:
@@ -87,7 +88,7 @@ def _record(method: str, variant: str, task, edit: dict, seconds: float) -> dict
 def _method(method: str, params: Params):
     """(work(tasks) -> (task, edit) pairs, identity) of one method; models load only when there is work."""
     from geobench.attacks import controls, sts, tap, zero_shot
-    from geobench.models import open_model, spec
+    from geobench.models import open_model
 
     model = _named(params, method)[1]
     if model is None:
@@ -99,6 +100,10 @@ def _method(method: str, params: Params):
 
     if method == "tap":
         who |= {"ranker": ranker_identity(params.tap_ranker)} | tap.identity(params)
-        return lambda tasks: tap.run(tasks, engine(), open_ranker(params.tap_ranker, params.batch_size), params), who
+
+        def searched(tasks):
+            return tap.run(tasks, engine(), open_ranker(params.tap_ranker, params.batch_size), params)
+
+        return searched, who
     module = {"zero_shot": zero_shot, "sts": sts}[method]
     return lambda tasks: module.run(tasks, engine(), params), who | module.identity(params)

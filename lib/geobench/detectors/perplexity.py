@@ -5,12 +5,20 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from geobench.errors import GeoBenchError
+
 
 def identity(engine, limit: int) -> dict:
     return {**engine.identity(), "detector": "perplexity", "limit": limit}
 
 
-def score(engine, texts: list[str], limit: int = 2048) -> Iterator[dict]:
-    """{"score": perplexity, "tokens": count, "cut": whether only the first `limit` tokens were read} per text, in order."""
+def score(engine, texts: list[str], limit: int = 2048, names: list[str] | None = None) -> Iterator[dict]:
+    """{"score": perplexity, "tokens": count, "cut": whether only the first `limit` tokens were read} per text, in order.
+
+    GeoBenchError, before anything is computed, for an empty text: it has no perplexity.
+    """
+    for n, text in enumerate(texts):
+        if not text.strip():
+            raise GeoBenchError(f"{names[n] if names else f'text {n + 1}'}: the text is empty, so that it has no perplexity")
     for logprobs, cut in engine.sequence_logprobs(texts, limit):
         yield {"score": float(np.exp(-logprobs.astype(np.float64).mean())), "tokens": len(logprobs), "cut": cut}

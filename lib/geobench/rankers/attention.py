@@ -15,6 +15,7 @@ from geobench.prompts import load_prompt, prompt_sha, render
 from geobench.rankers.base import Job, Ranking, ranks_of
 
 MARK = "\u2063"  # stands where the items end while the chat template is rendered; never reaches the model
+QUERY_ROOM = 32  # tokens kept free for the query
 
 
 class AttentionRanker:
@@ -38,6 +39,12 @@ class AttentionRanker:
             scores = [self._scores(job, order) for order in job.orders]
             yield job, Ranking([ranks_of(s) for s in scores], scores=scores)
 
+    def fit(self, job: Job) -> None:
+        """GeoBenchError, naming the item and its token count, where the job's prompt does not fit the context."""
+        text, _ = self.prompt_text(job, job.orders[0])
+        if len(text.encode()) + QUERY_ROOM > self.engine.context:  # a token has a byte or more
+            self.engine.encode(text, job.name, room=QUERY_ROOM)
+
     def prompt_text(self, job: Job, order: tuple[int, ...]) -> tuple[str, list[tuple[int, int]]]:
         """The prompt up to the end of the last item's line, and the character range of each line, in shown order."""
         names, texts = job.names(), job.texts()
@@ -57,7 +64,7 @@ class AttentionRanker:
     def _scores(self, job: Job, order: tuple[int, ...]) -> list[float]:
         """[L] calibrated attention per token, in file order."""
         text, lines = self.prompt_text(job, order)
-        ids, offsets = self.engine.encode(text, job.name, offsets=True, room=32)
+        ids, offsets = self.engine.encode(text, job.name, offsets=True, room=QUERY_ROOM)
         past = self._past(job, order, ids)
         own = self._queries(job, ids[len(past) :], past, keep=self.share and job.target is None)
         if self.share and job.target is None:

@@ -36,6 +36,12 @@ class GenerateRanker:
         user = "\n\n".join([prompt["items_header"], "\n".join(lines), ask])
         return [{"role": "system", "content": prompt["system"]}, {"role": "user", "content": user}]
 
+    def fit(self, job: Job) -> None:
+        """GeoBenchError, naming the item and its token count, where the job's prompt and reply do not fit the context."""
+        text, room = self.engine.chat_text(self.messages(job, job.orders[0])), self.decoding.max_new_tokens
+        if len(text.encode()) + room > self.engine.context:  # a token has a byte or more
+            self.engine.encode(text, job.name, room=room)
+
     def rank(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Ranking]]:
         jobs = iter(jobs)
         while window := list(islice(jobs, max(1, self.engine.batch_size))):

@@ -63,7 +63,8 @@ def causal_cross_encoder(name: str, engine) -> PointwiseRanker:
     prompt = load_prompt("relevance")
 
     def messages(query: str, passage: str) -> list[dict]:
-        return [{"role": "system", "content": prompt["system"]}, {"role": "user", "content": render(prompt["user"], query=query, text=passage)}]
+        user = render(prompt["user"], query=query, text=passage)
+        return [{"role": "system", "content": prompt["system"]}, {"role": "user", "content": user}]
 
     def score(query: str, passages: list[str]) -> list[float]:
         tokens = yes_no_tokens(engine.tokenizer)

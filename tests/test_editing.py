@@ -1,0 +1,31 @@
+"""A run's edits, with a tiny decoder in a folder as the model that STS is optimised on."""
+
+import pytest
+
+from geobench import catalog, paths, run
+from geobench.catalog import Selected
+from geobench.editing import make_edits
+from geobench.params import load
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch, tiny_model, cameras):
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    values = {"optimised_on": tiny_model("llama").spec.weights, "sts_tokens": 3, "sts_steps": 1, "sts_candidates": 2}
+    made = run.Run(tmp_path / "r", load("smoke", values))
+    catalog.write_catalog(made.folder / "catalog.jsonl", [Selected(cameras, (1, 3))])
+    return made
+
+
+def test_sts_is_named_for_its_model_and_resumes(work):
+    (variant,) = make_edits(work, ["sts"])
+    assert variant == "sts__" + work.params.optimised_on.split("/")[-1]  # a folder's name, never its path
+    rows = work.edits()[variant]
+    assert [r["target"] for r in rows] == [1, 3] and all(r["method"] == "sts" and len(r["trace"]) == 2 for r in rows)
+    assert rows[0]["text"] == "A bright lens. " + rows[0]["suffix"]
+    file = work.folder / "edits" / f"{variant}.jsonl"
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(lines[:2]))
+    make_edits(work, ["sts"])
+    assert {r["target"]: r["text"] for r in work.edits()[variant]} == {r["target"]: r["text"] for r in rows}
+    assert file.read_text().startswith("".join(lines[:2]))

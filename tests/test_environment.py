@@ -1,0 +1,25 @@
+"""environment.yml and requirements.lock agree with pyproject.toml."""
+
+import re
+import tomllib
+
+import yaml
+
+from geobench import paths
+
+PROJECT = tomllib.loads((paths.ROOT / "pyproject.toml").read_text())["project"]
+
+
+def test_conda_takes_python_and_packages_from_the_project():
+    made = yaml.safe_load((paths.ROOT / "environment.yml").read_text())
+    assert made["name"] == PROJECT["name"]
+    assert f"python{PROJECT['requires-python']}" in made["dependencies"]
+    (pip,) = [d["pip"] for d in made["dependencies"] if isinstance(d, dict)]
+    assert pip == ["-e .[test]"] and "test" in PROJECT["optional-dependencies"]
+
+
+def test_every_dependency_is_locked():
+    lines = (paths.ROOT / "requirements.lock").read_text().splitlines()
+    locked = {line.split("==")[0].strip().lower().replace("_", "-") for line in lines if "==" in line}
+    wanted = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["test"]]
+    assert not {re.match(r"[\w-]+", w)[0].lower() for w in wanted} - locked

