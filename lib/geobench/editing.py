@@ -3,6 +3,8 @@
 import time
 from collections.abc import Iterable
 from contextlib import ExitStack
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 from geobench import attacks, catalog
@@ -23,7 +25,7 @@ def make_edits(run: Run, methods: Iterable[str]) -> list[str]:
         _rewrite(run, together)
     for method in methods:
         if method not in together:
-            work, identity = _method(method, run.params)
+            work, identity = _method(run, method)
             with _book(run, _named(run.params, method)[0], identity) as records:
                 _fill(records, method, work, run.tasks)
     return [_named(run.params, method)[0] for method in methods]
@@ -85,12 +87,12 @@ def _record(method: str, variant: str, task, edit: dict, seconds: float) -> dict
     return dict(zip(UNIT, task.key())) | {"method": method, "variant": variant} | edit | {"seconds": round(seconds, 3)}
 
 
-def _method(method: str, params: Params):
+def _method(run: Run, method: str):
     """(work(tasks) -> (task, edit) pairs, identity) of one method; models load only when there is work."""
-    from geobench.attacks import controls, sts, tap, zero_shot
+    from geobench.attacks import controls, tap, zero_shot
     from geobench.models import open_model
 
-    model = _named(params, method)[1]
+    params, (variant, model) = run.params, _named(run.params, method)
     if model is None:
         return lambda tasks: controls.run(method, tasks), controls.identity()
     who = spec(model).identity()
@@ -98,12 +100,19 @@ def _method(method: str, params: Params):
     def engine():
         return open_model(model, batch_size=params.batch_size)
 
+    if method == "zero_shot":
+        return lambda tasks: zero_shot.run(tasks, engine(), params), who | zero_shot.identity(params)
     if method == "tap":
         who |= {"ranker": ranker_identity(params.tap_ranker)} | tap.identity(params)
+        return lambda tasks: tap.run(tasks, engine(), open_ranker(params.tap_ranker, params.batch_size), params), who
+    return _optimised(params, method, engine, run.folder / "edits" / ".checkpoints" / variant, who)
 
-        def searched(tasks):
-            return tap.run(tasks, engine(), open_ranker(params.tap_ranker, params.batch_size), params)
 
-        return searched, who
-    module = {"zero_shot": zero_shot, "sts": sts}[method]
-    return lambda tasks: module.run(tasks, engine(), params), who | module.identity(params)
+def _optimised(params: Params, method: str, engine, folder: Path, who: dict):
+    """The same of a white-box method."""
+    from geobench.attacks import optimise
+
+    module = import_module(f"geobench.attacks.{method}")
+    who |= {"ranker": ranker_identity(params.optimisation_ranker)} | optimise.identity(method, module.NAMES, params)
+    ranker = partial(open_ranker, params.optimisation_ranker, params.batch_size)
+    return lambda tasks: optimise.run(module, tasks, engine(), ranker(), params, folder), who

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from geobench import paths
 from geobench.errors import GeoBenchError, came, nearest
 
-RESULT_FREE = {"batch_size"}  # never part of a result's identity
+RESULT_FREE = {"batch_size", "checkpoint_every"}  # never part of a result's identity
 
 
 class Params(BaseModel):
@@ -53,6 +53,32 @@ class Params(BaseModel):
     sts_candidates: int = Field(ge=1)
     sts_top_k: int = Field(ge=1)
     sts_orders: int = Field(ge=1)
+    sts_incumbent: bool
+    sts_verify: int | None = Field(ge=1)
+    raf_tokens: int = Field(ge=1)
+    raf_steps: int = Field(ge=1)
+    raf_top: int = Field(ge=1)
+    raf_guide: float
+    raf_target: float
+    raf_alpha: float
+    raf_patience: int = Field(ge=1)
+    raf_orders: int = Field(ge=1)
+    stealthrank_tokens: int = Field(ge=1)
+    stealthrank_rows: int = Field(ge=1)
+    stealthrank_steps: int = Field(ge=1)
+    stealthrank_rate: float = Field(gt=0)
+    stealthrank_temperature: float = Field(gt=0)
+    stealthrank_top_k: int = Field(ge=1)
+    stealthrank_weights: list[float] = Field(min_length=3, max_length=3)
+    stealthrank_orders: int = Field(ge=1)
+    objective: Literal["target", "attention"]
+    optimisation_prompt: Literal["own", "deployed"]
+    optimisation_seeds: int = Field(ge=1)
+    optimisation_ranker: str
+    selection: Literal["held_out", "released", "last"]
+    test_every: int = Field(ge=1)
+    test_orders: int = Field(ge=1)
+    checkpoint_every: int = Field(ge=1)
     rankers: list[str] = Field(min_length=1)
     main_ranker: str
     generate_variants: list[str] | None
@@ -98,7 +124,7 @@ class Params(BaseModel):
             row = spec(getattr(self, role))
             if row.kind != "causal_lm":
                 raise GeoBenchError(f"{role}: expected a causal language model (kind `causal_lm`), got `{row.name}`, a `{row.kind}`")
-        for ranker in (*self.rankers, self.main_ranker, self.tap_ranker):
+        for ranker in (*self.rankers, self.main_ranker, self.tap_ranker, self.optimisation_ranker):
             parse_name(ranker)
         if self.main_ranker not in self.rankers:
             raise GeoBenchError(f"main_ranker: `{self.main_ranker}` is not among rankers {self.rankers}")

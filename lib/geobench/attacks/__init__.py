@@ -6,6 +6,8 @@ NAMES = (
 )  # fmt: skip
 METHODS = {
     "sts": "white_box",
+    "raf": "white_box",
+    "stealthrank": "white_box",
     "zero_shot": "black_box",
     "tap": "black_box",
     **{name: "rewrites" for name in NAMES},

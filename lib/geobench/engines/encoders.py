@@ -21,7 +21,8 @@ class Encoder:
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         try:
             if spec.kind == "cross_encoder":
-                self.model = CrossEncoder(where, revision=revision, activation_fn=torch.nn.Identity(), max_length=1024, device=str(self.device))
+                settings = {"activation_fn": torch.nn.Identity(), "max_length": 1024, "device": str(self.device)}
+                self.model = CrossEncoder(where, revision=revision, **settings)
             else:
                 self.model = SentenceTransformer(where, revision=revision, device=str(self.device))
         except OSError as error:

@@ -48,6 +48,7 @@ class Forward:
 
 
 EMPTY = Prefix([], [])
+WORK = {"forward": 0, "backward": 0}  # tokens run in this process; callers take differences
 
 
 def supports(model) -> bool:
@@ -78,6 +79,8 @@ def forward(
         raise GeoBenchError(f"{type(model).__name__} is not a Llama-, Qwen2- or Mistral-type decoder: no shared-prefix kernels for it")
     core = model.model
     x = core.embed_tokens(tokens) if tokens.dtype in (torch.long, torch.int) else tokens
+    WORK["forward"] += x.shape[0] * x.shape[1]
+    WORK["backward"] += x.shape[0] * x.shape[1] * (torch.is_grad_enabled() and x.requires_grad)
     if positions is None:
         positions = torch.arange(len(past), len(past) + x.shape[1], device=x.device)
     if mask is None:

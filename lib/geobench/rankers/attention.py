@@ -11,6 +11,7 @@ import torch
 
 from geobench.engines.local import LocalModel
 from geobench.kernels import decoder
+from geobench.kernels.readout import item_scores, read_out
 from geobench.prompts import load_prompt, prompt_sha, render
 from geobench.rankers.base import Job, Ranking, ranks_of
 
@@ -63,19 +64,29 @@ class AttentionRanker:
     @torch.inference_mode()
     def _scores(self, job: Job, order: tuple[int, ...]) -> list[float]:
         """[L] calibrated attention per token, in file order."""
+        ids, spans = self.tokens(job, order)
+        past, keep = self._past(job, order, ids), self.share and job.target is None
+        out = read_out(self.engine.model, past, torch.tensor(ids[len(past) :], device=self.engine.device), *self.queries(job), keep)
+        if keep:
+            self._clean[order] = (ids, out.own)
+        shown = item_scores(out.difference, spans).tolist()
+        scores = [0.0] * len(order)
+        for i, score in zip(order, shown):
+            scores[i] = score
+        return scores
+
+    def tokens(self, job: Job, order: tuple[int, ...]) -> tuple[list[int], list[tuple[int, int]]]:
+        """The prompt's tokens up to the end of the last item's line, and each line's token range, in shown order."""
         text, lines = self.prompt_text(job, order)
         ids, offsets = self.engine.encode(text, job.name, offsets=True, room=QUERY_ROOM)
-        past = self._past(job, order, ids)
-        own = self._queries(job, ids[len(past) :], past, keep=self.share and job.target is None)
-        if self.share and job.target is None:
-            self._clean[order] = (ids, own.own.crop(len(ids)))
-        asked, neutral = own.attention.split(self._split)
-        difference = (asked[:, : len(ids)].mean(0) - neutral[:, : len(ids)].mean(0)).double().tolist()
-        scores = [0.0] * len(order)
-        for i, (start, end) in zip(order, lines):
-            tokens = [n for n, (s, e) in enumerate(offsets) if s < end and e > start]
-            scores[i] = sum(difference[tokens[0] : tokens[-1] + 1]) / len(tokens)
-        return scores
+        inside = [[n for n, (s, e) in enumerate(offsets) if s < end and e > start] for start, end in lines]
+        return ids, [(places[0], places[-1] + 1) for places in inside]
+
+    def queries(self, job: Job) -> tuple[list[int], list[int]]:
+        """Tokens of the query and of the neutral query that follow the prompt."""
+        asked = "\n" + render(self.prompt["query"], noun=job.list.noun), "\n" + self.prompt["neutral_query"]
+        query, neutral = (self.engine.tokenizer(text, add_special_tokens=False)["input_ids"] for text in asked)
+        return query, neutral
 
     def _past(self, job: Job, order, ids: list[int]) -> decoder.Prefix:
         """The clean pass's keys and values of the tokens that this prompt shares with it."""
@@ -86,24 +97,3 @@ class AttentionRanker:
         clean, prefix = self._clean[order]
         same = next((n for n, pair in enumerate(zip(clean, ids)) if pair[0] != pair[1]), min(len(clean), len(ids)))
         return prefix.crop(same)
-
-    def _queries(self, job: Job, rest: list[int], past: decoder.Prefix, keep: bool) -> decoder.Forward:
-        """One forward over what is new and, side by side, the query and the neutral query; reads the queries' attention."""
-        query = self._encode("\n" + render(self.prompt["query"], noun=job.list.noun))
-        neutral = self._encode("\n" + self.prompt["neutral_query"])
-        new, q, n = len(rest), len(query), len(neutral)
-        device = self.engine.device
-        start = len(past) + new
-        positions = torch.cat([torch.arange(len(past), start), torch.arange(start, start + q), torch.arange(start, start + n)]).to(device)
-        mask = decoder.causal_mask(positions, len(past), getattr(self.engine.model.config, "sliding_window", None))
-        mask[new : new + q, start + q :] = False
-        mask[new + q :, start : start + q] = False
-        self._split = [q, n]
-        tokens = torch.tensor([rest + query + neutral], device=device)
-        read = torch.arange(new, new + q + n, device=device)
-        return decoder.forward(
-            self.engine.model, tokens, past, positions=positions, mask=mask, read=read, only_attention=True, keep=keep
-        )
-
-    def _encode(self, text: str) -> list[int]:
-        return self.engine.tokenizer(text, add_special_tokens=False)["input_ids"]

@@ -1,0 +1,60 @@
+"""Tables of white-box optimisation: what was tried at each step, what it cost, and how the suffix changed."""
+
+from collections.abc import Iterable
+
+UNIT = ["variant", "dataset", "list", "target", "restart", "row"]
+
+
+def trace_table(edits: Iterable[dict]):
+    """pandas frame, one row per step and suffix of edits that keep a trace: its unit, step, loss, change of loss since step 0,
+    mean_rank on held-out search orders (nan where not tested)."""
+    import pandas as pd
+
+    rows = []
+    for edit in edits:
+        head = {name: edit[name] for name in UNIT[:4]}
+        rows += [head | {"restart": 0, "row": 0, "mean_rank": None} | step for step in edit.get("trace") or () if "step" in step]
+    frame = pd.DataFrame(rows, columns=[*UNIT, "step", "loss", "mean_rank", "suffix"])
+    start = frame.sort_values("step", kind="stable").groupby(UNIT)["loss"].transform("first")
+    return frame.assign(change=frame["loss"] - start, mean_rank=frame["mean_rank"].astype(float))
+
+
+def curve_table(trace, value: str):
+    """Per variant and step: mean of `value` over targets (rows and restarts averaged first), its 10th and 90th percentile over
+    targets, and the number of targets."""
+    per_target = trace.dropna(subset=[value]).groupby(["variant", "step", *UNIT[1:4]], sort=True)[value].mean()
+    grouped = per_target.groupby(["variant", "step"])
+    return grouped.agg(mean="mean", low=lambda v: v.quantile(0.1), high=lambda v: v.quantile(0.9), targets="size").reset_index()
+
+
+def compute_table(edits: Iterable[dict]):
+    """Per variant: steps, forward and backward tokens per target, and the mean change of its objective from first to last step."""
+    import pandas as pd
+
+    edits = [edit for edit in edits if edit.get("tokens")]
+    trace = trace_table(edits)
+    last = trace[trace["step"] == trace.groupby(UNIT)["step"].transform("max")]
+    rows = []
+    for variant in sorted({edit["variant"] for edit in edits}):
+        mine = [edit for edit in edits if edit["variant"] == variant]
+        tokens = {f"{kind}_tokens": sum(e["tokens"][kind] for e in mine) / len(mine) for kind in ("forward", "backward")}
+        change = last[last["variant"] == variant]["change"]
+        rows.append({"variant": variant, "targets": len(mine), "steps": int(last[last["variant"] == variant]["step"].max())} | tokens | {
+            "loss_change": change.mean(), "share_lowered": (change < 0).mean(),
+        })  # fmt: skip
+    columns = ["variant", "targets", "steps", "forward_tokens", "backward_tokens", "loss_change", "share_lowered"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def failure_table(edits: Iterable[dict]):
+    """Edits whose suffix did no better on held-out search orders than the start: variant, unit, rank before and of the choice."""
+    import pandas as pd
+
+    rows = []
+    for edit in edits:
+        tested = [step for step in edit.get("trace") or () if "ranks" in step]
+        if tested:
+            best = min(step["mean_rank"] for step in tested)
+            if best >= tested[0]["mean_rank"]:
+                rows.append({name: edit[name] for name in UNIT[:4]} | {"start_rank": tested[0]["mean_rank"], "best_rank": best})
+    return pd.DataFrame(rows, columns=[*UNIT[:4], "start_rank", "best_rank"])

@@ -1,0 +1,150 @@
+"""The shared loop of the white-box attacks on a tiny decoder: progress, honesty, resumption, selection, errors."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from geobench.attacks import objectives, optimise, raf, scene, stealthrank, sts
+from geobench.attacks.vocabulary import vocabulary
+from geobench.errors import GeoBenchError
+from geobench.orders import evaluation_orders
+
+MODULES = pytest.mark.parametrize("module", [sts, raf, stealthrank], ids=lambda m: m.METHOD)
+
+
+def edits(module, tasks, engine, ranker, settings, folder):
+    return [edit for _, edit in optimise.run(module, tasks, engine, ranker, settings, folder)]
+
+
+@MODULES
+@pytest.mark.parametrize("objective, prompt", [("target", "deployed"), ("target", "own"), ("attention", "deployed")])
+def test_every_method_runs_on_both_objectives_and_prompts(module, engine, task, ranker, settings, tmp_path, objective, prompt):
+    chosen = settings(objective=objective, optimisation_prompt=prompt, sts_steps=3, raf_steps=3, stealthrank_steps=3)
+    (edit,) = edits(module, [task(4)], engine, ranker, chosen, tmp_path)
+    tested = [row for row in edit["trace"] if "ranks" in row]
+    assert edit["text"] == task(4).item.description.replace("\n ", "\n ") + (" " + edit["suffix"] if edit["suffix"] else "")
+    assert edit["suffix"] in {row["suffix"] for row in tested} and {0, 3} == {row["step"] for row in tested}
+    assert edit["suffix"].isascii() and edit["suffix"].isprintable()
+    assert edit["tokens"]["forward"] >= edit["tokens"]["backward"] > 0
+    assert not list(tmp_path.iterdir())  # checkpoints go once the edit is made
+
+
+@MODULES
+def test_a_killed_optimisation_goes_on_to_the_same_suffix(module, engine, task, ranker, settings, tmp_path, monkeypatch):
+    chosen = settings(checkpoint_every=1)
+    monkeypatch.setattr(optimise.time, "monotonic", iter(range(0, 10**6, 10)).__next__)  # every step is worth saving
+    (whole,) = edits(module, [task(2)], engine, ranker, chosen, tmp_path)
+    real, calls = module.step, []
+
+    def dies(problem, state, number):
+        calls.append(number)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return real(problem, state, number)
+
+    monkeypatch.setattr(module, "step", dies)
+    with pytest.raises(KeyboardInterrupt):
+        edits(module, [task(2)], engine, ranker, chosen, tmp_path)
+    assert len(list(tmp_path.glob("*.safetensors"))) == 1
+    (resumed,) = edits(module, [task(2)], engine, ranker, chosen, tmp_path)
+    assert resumed == whole and calls[:5] == [0, 1, 2, 3, 3]
+
+
+@MODULES
+def test_deterministic_whatever_came_before(module, engine, task, ranker, settings, tmp_path):
+    chosen = settings(sts_steps=2, raf_steps=2, stealthrank_steps=2)
+    (alone,) = edits(module, [task(4)], engine, ranker, chosen, tmp_path)
+    assert edits(module, [task(1), task(4)], engine, ranker, chosen, tmp_path)[1] == alone
+    (other,) = edits(module, [task(4)], engine, ranker, settings(sts_steps=2, raf_steps=2, stealthrank_steps=2, seed=4), tmp_path)
+    assert other["trace"] != alone["trace"]
+
+
+def test_sts_never_rises_under_one_order_and_the_published_search_may(engine, task, ranker, settings, tmp_path):
+    (edit,) = edits(sts, [task(2)], engine, ranker, settings(sts_orders=1), tmp_path)
+    losses = [row["loss"] for row in edit["trace"]]
+    assert all(b <= a + 1e-5 for a, b in zip(losses, losses[1:])) and losses[-1] < losses[0] - 1e-3
+    (free,) = edits(sts, [task(2)], engine, ranker, settings(sts_orders=1, sts_incumbent=False), tmp_path)
+    assert len({row["suffix"] for row in free["trace"]}) == 7  # it always moves
+
+
+def test_screening_keeps_losses_exact(engine, task, ranker, settings, tmp_path):
+    chosen = settings(sts_orders=1, sts_verify=4)
+    (edit,) = edits(sts, [task(3)], engine, ranker, chosen, tmp_path)
+    made = optimise.problem(sts, task(3), engine, chosen, vocabulary(engine), 0, {})
+    for row in edit["trace"]:
+        slot = engine.tokenizer(" " + row["suffix"], add_special_tokens=False)["input_ids"]
+        assert objectives.losses(engine.model, made.scenes[0], [slot])[0] == pytest.approx(row["loss"], abs=1e-4)
+
+
+def test_the_final_text_is_what_was_optimised(engine, task, ranker, settings, tmp_path):
+    for module in (sts, raf):
+        (edit,) = edits(module, [task(4)], engine, ranker, settings(), tmp_path)
+        made = optimise.problem(module, task(4), engine, settings(), vocabulary(engine), 0, {})
+        slot = engine.tokenizer(" " + edit["suffix"], add_special_tokens=False)["input_ids"]
+        assert scene.stands(slot, engine, made.scenes, made.words)
+
+
+def test_raf_grows_to_its_length_and_stops(engine, task, ranker, settings, tmp_path):
+    (edit,) = edits(raf, [task(1)], engine, ranker, settings(raf_tokens=2, raf_steps=50, raf_patience=2), tmp_path)
+    lengths = [len(engine.tokenizer(" " + row["suffix"], add_special_tokens=False)["input_ids"]) for row in edit["trace"]]
+    assert lengths == sorted(lengths) and lengths[-1] == 2 and edit["trace"][-1]["step"] <= 4
+
+
+def test_stealthrank_lowers_its_energy(engine, task, settings):
+    chosen = settings(stealthrank_rate=0.3, stealthrank_orders=1)
+    made = optimise.problem(stealthrank, task(3), engine, chosen, vocabulary(engine), 0, {})
+    state = stealthrank.start(made)
+    first = stealthrank.energy(made, state["y0"], made.scenes[0])[0].sum()
+    for number in range(12):
+        stealthrank.step(made, state, number)
+    last = stealthrank.energy(made, state["y0"] + state["e"], made.scenes[0])[0].sum()
+    assert float(last) < float(first)
+
+
+def test_orders_of_search_test_and_evaluation_are_disjoint(engine, task, settings):
+    made = optimise.problem(sts, task(1), engine, settings(sts_orders=3, test_orders=2), vocabulary(engine), 0, {})
+    evaluated = {tuple(o) for o in evaluation_orders(task(1).list.key, 4, 10, 3)}
+    assert len(made.scenes) == 3 and len(made.held_out) == 2 and not set(made.held_out) & evaluated
+    befores = {here.before for here in made.scenes}
+    assert len(befores) == 3 or len(befores) < 3  # three orders may agree before the target
+    shown = optimise.problem(stealthrank, task(1), engine, settings(optimisation_prompt="own"), vocabulary(engine), 0, {})
+    assert all(here.after.count("Kettle") == 0 for here in shown.scenes)  # its own prompt shows the target last
+
+
+def test_selection_rules():
+    rows = [
+        {"step": 0, "ranks": [3, 1], "mean_rank": 2.0}, {"step": 1}, {"step": 2, "ranks": [1, 4], "mean_rank": 2.5},
+        {"step": 3, "ranks": [2, 2], "mean_rank": 2.0}, {"step": 4, "ranks": [1, 5], "mean_rank": 3.0},
+    ]  # fmt: skip
+    assert [optimise.chosen(rows, rule)["step"] for rule in ("held_out", "released", "last")] == [3, 2, 4]
+
+
+def test_several_restarts_share_the_choice(engine, task, ranker, settings, tmp_path):
+    (edit,) = edits(sts, [task(2)], engine, ranker, settings(optimisation_seeds=2, sts_steps=2), tmp_path)
+    assert {row["restart"] for row in edit["trace"]} == {0, 1}
+    best = min(row["mean_rank"] for row in edit["trace"] if "ranks" in row)
+    assert best == optimise.chosen(edit["trace"], "held_out")["mean_rank"]
+
+
+def test_identity_holds_what_determines_the_suffix(settings):
+    base = optimise.identity("sts", sts.NAMES, settings())
+    assert base["sts_verify"] is None and base["objective"] == "target" and "raf_top" not in base
+    for change in ({"sts_top_k": 3}, {"selection": "last"}, {"optimisation_seeds": 2}, {"test_orders": 1}):
+        assert optimise.identity("sts", sts.NAMES, settings(**change)) != base
+
+
+def test_errors_name_the_cause(engine, short_engine, task, ranker, settings, tmp_path):
+    with pytest.raises(GeoBenchError, match="raf needs gradients"):
+        edits(raf, [task(1)], SimpleNamespace(), ranker, settings(), tmp_path)
+    with pytest.raises(GeoBenchError, match=r"toy/kettles item 1 \(Amber Kettle\): .* do not fit the 64"):
+        edits(sts, [task(1)], short_engine, ranker, settings(), tmp_path)
+
+
+def test_a_torn_checkpoint_cannot_exist(engine, task, settings, tmp_path):
+    made = optimise.problem(sts, task(1), engine, settings(), vocabulary(engine), 0, {})
+    file, found = optimise._file(tmp_path, made), optimise.Search({"slot": [1, 2], "y": torch.ones(2)}, 3, [{"step": 0}])
+    optimise._save(file, found)
+    assert [f.name for f in tmp_path.iterdir()] == [file.name]
+    back = optimise._load(file)
+    assert back.state["slot"] == [1, 2] and torch.equal(back.state["y"], torch.ones(2)) and (back.step, back.trace) == (3, [{"step": 0}])

@@ -1,0 +1,47 @@
+"""Trace tables by hand on two targets."""
+
+import math
+
+from geobench.traces import compute_table, curve_table, failure_table, trace_table
+
+
+def edit(target, losses, ranks, tokens=(10, 4)):
+    trace = [{"step": n, "loss": loss, "suffix": f"s{n}"} for n, loss in enumerate(losses)]
+    for n, rank in ranks.items():
+        trace[n] |= {"ranks": [rank, rank], "mean_rank": float(rank)}
+    head = {"variant": "sts__m", "dataset": "d", "list": "l", "target": target}
+    return head | {"trace": trace, "tokens": {"forward": tokens[0], "backward": tokens[1]}}
+
+
+EDITS = [edit(1, [2.0, 1.5, 1.0], {0: 4, 2: 2}), edit(2, [1.0, 1.0, 1.5], {0: 3, 2: 3}, (30, 6))]
+
+
+def test_change_is_from_the_first_step():
+    frame = trace_table(EDITS)
+    assert frame["change"].tolist() == [0, -0.5, -1, 0, 0, 0.5] and math.isnan(frame["mean_rank"][1]) and frame["mean_rank"][2] == 2
+
+
+def test_curves_average_targets():
+    curve = curve_table(trace_table(EDITS), "loss")
+    assert curve["mean"].tolist() == [1.5, 1.25, 1.25] and curve["targets"].tolist() == [2, 2, 2]
+    ranks = curve_table(trace_table(EDITS), "mean_rank")
+    assert ranks["step"].tolist() == [0, 2] and ranks["mean"].tolist() == [3.5, 2.5] and math.isclose(ranks["low"][1], 2.1)
+
+
+def test_compute_is_per_target():
+    (row,) = compute_table(EDITS).to_dict("records")
+    assert row == {
+        "variant": "sts__m", "targets": 2, "steps": 2, "forward_tokens": 20, "backward_tokens": 5, "loss_change": -0.25,
+        "share_lowered": 0.5,
+    }  # fmt: skip
+
+
+def test_failures_are_those_no_better_than_their_start():
+    (row,) = failure_table(EDITS).to_dict("records")
+    assert (row["target"], row["start_rank"], row["best_rank"]) == (2, 3.0, 3.0)
+
+
+def test_edits_without_a_trace_give_empty_tables():
+    plain = [{"variant": "padding", "dataset": "d", "list": "l", "target": 1}]
+    for table in (trace_table(plain), compute_table(plain), failure_table(plain), curve_table(trace_table(plain), "loss")):
+        assert len(table) == 0
