@@ -40,6 +40,8 @@ def _run(args) -> int:
     rows = runner.execute(made)
     width = max(len(r["notebook"]) for r in rows)
     print("\n".join(f"  {r['notebook']:<{width}}  {r['state']:<7} {r['seconds']:>7.1f} s" for r in rows))
+    if "10_released" in made.chosen:
+        print((made.folder / "tables" / "released.md").read_text(encoding="utf-8"), end="")
     print(f"tables, figures and report are in {made.folder} (open report/index.html)")
     return 0
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from geobench import paths
 from geobench.errors import GeoBenchError, came, nearest
 
-RESULT_FREE = {"batch_size"}  # never part of a result's identity
+RESULT_FREE = {"batch_size", "notebooks"}  # never part of a result's identity
 
 
 class Params(BaseModel):
@@ -18,10 +18,13 @@ class Params(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
+    notebooks: list[str] | None = None
+    released_dir: str | None = None
     seed: int = Field(0, ge=0)
     datasets: list[str] = Field(min_length=1)
     lists_per_dataset: int | None = Field(None, ge=1)
     targets_per_list: int | None = Field(None, ge=1)
+    target_rule: Literal["drawn", "first"] = "drawn"
     orders: int = Field(ge=1)
     orders_mode: Literal["shared", "released"]
     parse_mode: Literal["default", "released"]
@@ -63,7 +66,10 @@ class Params(BaseModel):
     perplexity_limit: int = Field(ge=2)
     keyword_mode: Literal["boundary", "released"]
     levels: list[float] = Field(min_length=1)
-    resamples: int = Field(ge=1)
+    resamples: int = Field(ge=2)
+    weighting: Literal["dataset", "target"] = "dataset"
+    detector: str = "minilm"
+    false_positive_rate: float = Field(0.05, ge=0, le=1)
 
     def require_known(self) -> "Params":
         """Refuse unknown methods, data sets, models and rankers."""
@@ -80,7 +86,11 @@ class Params(BaseModel):
         for dataset in self.datasets:
             if dataset not in available_datasets():
                 raise GeoBenchError(f"datasets: unknown data set `{dataset}`.{nearest(dataset, available_datasets())}")
-        for model in (self.attacker, self.rewriter, self.optimised_on, self.judge, self.reference_model):
+        if self.released_dir:
+            from geobench.released import released_folder
+
+            released_folder(self.released_dir)
+        for model in (self.attacker, self.rewriter, self.optimised_on, self.judge, self.reference_model, self.detector):
             spec(model)
         for ranker in (*self.rankers, self.main_ranker, self.tap_ranker):
             parse_name(ranker)
