@@ -46,7 +46,7 @@ def calibration(table, width: float = WIDTH):
     columns = list(table.columns)
     datasets = columns[columns.index("realised") + 1 : columns.index("note")]
     detectors, calibrations = list(dict.fromkeys(table["detector"])), list(dict.fromkeys(table["calibration"]))
-    figure, panels = axes_of(1.2 + 0.16 * len(datasets), width, len(detectors))
+    figure, panels = axes_of(1.3 + 0.16 * len(datasets), width, len(detectors))
     for axes, detector in zip(np.atleast_1d(panels), detectors):
         for n, kind in enumerate(calibrations):
             row = table[(table["detector"] == detector) & (table["calibration"] == kind)].iloc[0]
@@ -56,7 +56,8 @@ def calibration(table, width: float = WIDTH):
         axes.set_yticks(range(len(datasets)), datasets if axes is np.atleast_1d(panels)[0] else [""] * len(datasets))
         axes.set(title=detector, xlim=(-0.03, None), ylim=(-0.5, len(datasets) - 0.5))
         axes.title.set_size(7)
-    figure.supxlabel("realised false-positive rate (line: asked for)", fontsize=7)
+    middle = np.atleast_1d(panels)[len(detectors) // 2]
+    middle.set_xlabel("realised false-positive rate (line: asked for)")
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=6, frameon=False, handletextpad=0.1)
     return figure
 
@@ -91,7 +92,7 @@ def contrast_matrix(table, width: float = WIDTH):
     figure, axes = axes_of(width * 0.95, width)
     top = max(float(np.nanmax(np.abs(values))), 0.01)
     image = axes.imshow(values, vmin=-top, vmax=top, cmap="PuOr_r")
-    axes.plot(*np.nonzero(sure)[::-1], ls="", marker="o", ms=1.6, color="black")
+    axes.plot(*np.nonzero(sure)[::-1], ls="", marker="o", ms=2.4, color="black", mec="white", mew=0.4)
     size = 6 if len(names) <= 16 else 4.5
     axes.set_xticks(range(len(names)), labels(names), rotation=90, fontsize=size)
     axes.set_yticks(range(len(names)), labels(names), fontsize=size)
