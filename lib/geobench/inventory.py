@@ -23,6 +23,7 @@ TABLES = {
     "table_03_spearman_datasets": ("Spearman correlation of the variants' NRG between data sets, under the main ranker.", (RANKS,)),
     "table_04_scripts": ("The same texts under other evaluation scripts: one factor changed at a time.", (EDITS, "ladder/*.jsonl")),
     "table_04_published_ranks": ("Evaluation ladder from published ranks alone.", ("released records",)),
+    "table_04_selection": ("StealthRank traces under three ways of choosing the checkpoint.", ("released records",)),
     "table_05_datasets": ("Data sets: lists, items, targets, and words per description.", (CLEAN,)),
     "table_06_contrasts": ("Main contrasts, with equal weight to data sets and to targets; Holm over all pairs of variants.", (RANKS,)),
     "table_07_calibration": ("Calibration: realised false-positive rates of thresholds set on all, pooled or other data sets.", (SCORES,)),

@@ -68,6 +68,8 @@ class Params(BaseModel):
     levels: list[float] = Field(min_length=1)
     resamples: int = Field(ge=2)
     weighting: Literal["dataset", "target"] = "dataset"
+    ladder_variants: list[str] | None = None
+    ladder_targets: int | None = Field(None, ge=1)
     detector: str = "minilm"
     false_positive_rate: float = Field(0.05, ge=0, le=1)
 
