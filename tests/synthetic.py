@@ -22,7 +22,9 @@ def targets(seed=0, sizes=None):
                                  "r_before": float(before), "r_after": float(after)})  # fmt: skip
     frame = pd.DataFrame(rows)
     before, after = frame["r_before"], frame["r_after"]
-    return frame.assign(**{"nrg": nrg(before, after, 6), "success@0.1": success(after, 6, 0.1), "promote@0.1": promote(before, after, 6, 0.1)})
+    return frame.assign(
+        **{"nrg": nrg(before, after, 6), "success@0.1": success(after, 6, 0.1), "promote@0.1": promote(before, after, 6, 0.1)}
+    )
 
 
 def scores(seed=1):
@@ -32,7 +34,9 @@ def scores(seed=1):
     frame = pd.concat([first, edits], ignore_index=True)
     gain = frame["variant"].map(VARIANTS).fillna(0)
     noise = rng.normal(size=(3, len(frame)))
-    return frame.assign(keyword=(frame.variant == "injection") * 2.0, perplexity=20 + noise[0], judge=gain + noise[1] / 2, trained=gain / 2 + noise[2])
+    return frame.assign(
+        keyword=(frame.variant == "injection") * 2.0, perplexity=20 + noise[0], judge=gain + noise[1] / 2, trained=gain / 2 + noise[2]
+    )
 
 
 def params(**values):

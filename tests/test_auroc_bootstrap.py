@@ -21,7 +21,9 @@ def test_equals_a_loop_over_the_same_draws():
     for counts in resample_counts({"a": 3, "b": 2}, 200, 3):
         drawn = [(d, f"l{n}") for (d, n), c in zip([("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1)], counts) for _ in range(c)]
         parts = {d: [frame[(frame.dataset == d) & (frame.list == n)] for e, n in drawn if e == d] for d in "ab"}
-        means.append(np.mean([auroc(*(pd.concat(p).query(f"variant == '{v}'")["score"] for v in ("original", "tap"))) for p in parts.values()]))
+        means.append(
+            np.mean([auroc(*(pd.concat(p).query(f"variant == '{v}'")["score"] for v in ("original", "tap"))) for p in parts.values()])
+        )
     assert [row.lo, row.hi] == pytest.approx(np.percentile(means, [2.5, 97.5]), abs=1e-12)
     assert row.lo <= row.auroc <= row.hi and row.n_lists == 5
 

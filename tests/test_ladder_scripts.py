@@ -6,7 +6,7 @@ from geobench.errors import GeoBenchError
 from geobench.ladder_scripts import FACTORS, Scripts, factors_of, scripted
 from geobench.params import load
 from geobench.rankers.attention import AttentionRanker
-from geobench.rankers.base import Job
+from geobench.rankers.base import Job, Ranking
 from geobench.rankers.generate import GenerateRanker
 
 PUBLISHED, SHARED = ({name: ends[n] for name, ends in FACTORS.items()} for n in (0, 1))
@@ -31,16 +31,34 @@ def test_settings_change_the_prompt_and_nothing_else(tiny_model, cameras):
     assert written.decoding.temperature > 0 and "recommend" in written.messages(job, (0, 1, 2, 3))[1]["content"]
 
 
-def test_one_order_is_the_first_of_the_median(tmp_path, monkeypatch, tiny_model):
+class Fixed:
+    """Ranks every list by place, turned by one place per order."""
+
+    order_free = False
+
+    def __init__(self, name):
+        self.name, self.prompt, self.engine = name, {}, None
+
+    def identity(self):
+        return {"model": "fixed"}
+
+    def rank(self, jobs):
+        for job in jobs:
+            size = len(job.list)
+            yield job, Ranking([[(i + k) % size + 1 for i in range(size)] for k in range(len(job.orders))])
+
+
+def test_one_order_is_the_first_of_the_median(tmp_path, monkeypatch):
     values = {"datasets": ["kitchen"], "lists_per_dataset": 1, "ladder_targets": 1, "ladder_variants": ["padding"]}
     work = run.Run(tmp_path / "r", load("smoke", values))
     work.choose()
     make_edits(work, ["injection", "padding"])
-    monkeypatch.setattr("geobench.ladder_scripts.open_ranker", lambda name, *_: AttentionRanker(name, tiny_model("llama")))
+    monkeypatch.setattr("geobench.ladder_scripts.open_ranker", lambda name, *_: Fixed(name))
     scripts = Scripts(work)
     config = {k: v for k, v in SHARED.items() if k != "decoding"}
     median, one = scripts.table(config), scripts.table(config | {"orders": "one"})
     assert len(median) == len(one) == 1 and set(median.variant) == {"padding"}
+    assert one.r_after[0] == work.tasks[0].target and median.r_after[0] != one.r_after[0]
     file = work.folder / "ladder" / "numbered-protocol-own.jsonl"
     assert len(file.read_text().splitlines()) == 3  # fingerprint, clean list, one edit; both tables come from it
     with pytest.raises(GeoBenchError, match="ladder_variants: none of tap"):

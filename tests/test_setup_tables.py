@@ -36,7 +36,7 @@ def test_tables_of_a_run(work):
     assert examples["variant"].tolist() == ["injection", "padding"] and examples["text"].str.contains("{+", regex=False).all()
     assert unparsed_table(work).values.tolist() == [["bm25", "all", 2 + 2 * 4, 1.0]]
     settings = settings_table(work)
-    assert settings[settings.setting == "read_out"]["value"].tolist() == ["bm25"]
+    assert settings[settings.setting == "ranker.read_out"]["value"].tolist() == ["bm25"]
     assert settings[(settings.records == "parameters") & (settings.setting == "resamples")]["value"].tolist() == ["5000"]
     assert compute_table(work)["targets"].tolist() == [4, 4]
 

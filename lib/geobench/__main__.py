@@ -23,7 +23,9 @@ def _parser() -> argparse.ArgumentParser:
     take.add_argument("--to", required=True, metavar="DIR", help="folder to write to")
     take.add_argument("--figures", nargs="*", metavar="NAME", help="these figures, drawn anew; without names: all")
     take.add_argument("--tables", nargs="*", metavar="NAME", help="these tables; without names: all")
-    take.add_argument("--format", dest="kind", choices=["pdf", "svg", "png", "tex", "csv", "md"], help="default: pdf for figures, tex for tables")
+    take.add_argument(
+        "--format", dest="kind", choices=["pdf", "svg", "png", "tex", "csv", "md"], help="default: pdf for figures, tex for tables"
+    )
     take.add_argument("--width", metavar="LENGTH", help="width of figures, for example 3.3in or 84mm (default: one column)")
     beside = commands.add_parser("compare", help="measured against published figures, side by side")
     beside.add_argument("--run", default="smoke", metavar="NAME", help="results folder (default: smoke)")

@@ -67,7 +67,9 @@ def side_by_side(published, found):
         apart = [(_apart(one, other), n) for n, other in enumerate(same.to_dict("records"))]
         why, n = min(apart, key=lambda pair: (len(pair[0]), pair[1]))
         value = float(same.iloc[n]["value"])
-        rows.append(row | {"measured": value, "difference": value - one["value"], "comparable": "yes" if not why else "no: " + ", ".join(why)})
+        rows.append(
+            row | {"measured": value, "difference": value - one["value"], "comparable": "yes" if not why else "no: " + ", ".join(why)}
+        )
     return pd.DataFrame(rows)
 
 
@@ -89,5 +91,7 @@ def compare(run: str) -> str:
         numbers = f"{cell(row.published):>9} {cell(row.measured):>9} {cell(row.difference):>10}"
         lines.append(f"{row.metric:<20} {numbers}  {row.variant}, {row.dataset}: {row.comparable}")
     same = (table["comparable"] == "yes").sum()
-    lines.append(f"{same} of {len(table)} published figures have a measured one that is comparable; the others differ in ranker, data or variant.")
+    lines.append(
+        f"{same} of {len(table)} published figures have a measured one that is comparable; the others differ in ranker, data or variant."
+    )
     return "\n".join(lines)

@@ -25,7 +25,17 @@ def auroc_all(wide, params, detectors=("keyword", "perplexity", "judge", "traine
         per_dataset = auroc_table(scores).drop(columns=["mean", "note"])
         parts.append(by_threat(per_dataset.merge(ends, on="variant")).assign(detector=detector))
     table = pd.concat(parts, ignore_index=True)
-    return table[["detector", "variant", "auroc", "lo", "hi", *(c for c in table if c not in ("detector", "variant", "auroc", "lo", "hi", "note")), "note"]]
+    return table[
+        [
+            "detector",
+            "variant",
+            "auroc",
+            "lo",
+            "hi",
+            *(c for c in table if c not in ("detector", "variant", "auroc", "lo", "hi", "note")),
+            "note",
+        ]
+    ]
 
 
 def passes_table(targets, wide, points, params):

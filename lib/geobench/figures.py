@@ -75,7 +75,16 @@ def tradeoff_v1(frame, width: float = WIDTH):
     frame = frame.dropna(subset=["kvr"])
     ratio = frame["ppl_ratio"].clip(0.2, 20) if "ppl_ratio" in frame else frame["kvr"] * 0 + 1
     for threat, part in frame.groupby("threat"):
-        axes.scatter(part["kvr"], part["nrg"], s=8 + 14 * ratio[part.index], marker=MARKERS[threat], color=COLOURS[threat], alpha=0.6, lw=0, label=threat)
+        axes.scatter(
+            part["kvr"],
+            part["nrg"],
+            s=8 + 14 * ratio[part.index],
+            marker=MARKERS[threat],
+            color=COLOURS[threat],
+            alpha=0.6,
+            lw=0,
+            label=threat,
+        )
     _name_points(axes, frame.sort_values(["nrg", "variant"]), "kvr")
     axes.axhline(0, color="0.7", lw=0.6, zorder=0)
     axes.set(xlabel="keyword violation rate (marker area: perplexity ratio)", ylabel="effectiveness (NRG)", xlim=(-0.05, 1.05))
@@ -120,7 +129,16 @@ def before_after(per_target, width: float = WIDTH):
     for threat, part in per_target.assign(threat=per_target["variant"].map(threat_of)).groupby("threat"):
         shift = [((n * 37) % 21 - 10) / 60 for n in range(len(part))]
         colour = COLOURS[threat]
-        axes.scatter(part["r_before"] + shift, part["r_after"] + shift[::-1], s=6, marker=MARKERS[threat], color=colour, alpha=0.6, lw=0, label=threat)
+        axes.scatter(
+            part["r_before"] + shift,
+            part["r_after"] + shift[::-1],
+            s=6,
+            marker=MARKERS[threat],
+            color=colour,
+            alpha=0.6,
+            lw=0,
+            label=threat,
+        )
     top = float(max(per_target["r_before"].max(), per_target["r_after"].max())) + 0.5
     axes.plot([0.5, top], [0.5, top], color="0.6", lw=0.6, zorder=0)
     axes.set(xlabel="median rank before", ylabel="median rank after", xlim=(0.5, top), ylim=(0.5, top), aspect="equal")

@@ -19,7 +19,7 @@ TABLES = {
         (CLEAN, EDITS, RANKS, SCORES),
     ),
     "table_03_rankers": ("NRG of every variant on every ranker; the same texts throughout.", (RANKS,)),
-    "table_03_spearman": ("Spearman correlation of the variants' NRG between rankers, over the variants that both ranked in full.", (RANKS,)),
+    "table_03_spearman": ("Spearman correlation of the variants' NRG between rankers, over variants that both ranked in full.", (RANKS,)),
     "table_03_spearman_datasets": ("Spearman correlation of the variants' NRG between data sets, under the main ranker.", (RANKS,)),
     "table_04_scripts": ("The same texts under other evaluation scripts: one factor changed at a time.", (EDITS, "ladder/*.jsonl")),
     "table_04_published_ranks": ("Evaluation ladder from published ranks alone.", ("released records",)),
@@ -41,8 +41,14 @@ TABLES = {
 }  # fmt: skip
 
 FIGURES = {
-    "fig_tradeoff": ("Effectiveness (NRG) against detectability (judge AUROC), 95 % intervals; the upper left is strong and hidden.", (RANKS, SCORES)),
-    "fig_tradeoff_v1": ("Effectiveness against the keyword violation rate; larger markers read less naturally (perplexity ratio).", (RANKS, SCORES)),
+    "fig_tradeoff": (
+        "Effectiveness (NRG) against detectability (judge AUROC), 95 % intervals; the upper left is strong and hidden.",
+        (RANKS, SCORES),
+    ),
+    "fig_tradeoff_v1": (
+        "Effectiveness against the keyword violation rate; larger markers read less naturally (perplexity ratio).",
+        (RANKS, SCORES),
+    ),
     "fig_gain": ("NRG per variant with 95 % intervals.", (RANKS,)),
     "fig_gain_datasets": ("NRG per variant and data set with 95 % intervals: does one data set carry the mean?", (RANKS,)),
     "fig_before_after": ("Median rank of each target before and after; below the diagonal it moved up.", (RANKS,)),

@@ -33,7 +33,9 @@ def factors_of(ranker: str) -> dict[str, tuple[str, str]]:
     """The factors that mean something for a ranker's read-out; GeoBenchError where scripts do not (pointwise read-outs)."""
     read_out = parse_name(ranker)[1]
     if read_out not in READ_OUTS:
-        raise GeoBenchError(f"evaluation ladder: `{ranker}` sees one item at a time, so it has no script; expected {' or '.join(READ_OUTS)}")
+        raise GeoBenchError(
+            f"evaluation ladder: `{ranker}` sees one item at a time, so it has no script; expected {' or '.join(READ_OUTS)}"
+        )
     return {name: FACTORS[name] for name in READ_OUTS[read_out]}
 
 
@@ -48,7 +50,7 @@ def scripted(ranker, config: dict):
     if config["template"] == "llama-2":
         changed.engine = copy.copy(ranker.engine)
         changed.engine.chat_text = lambda messages, *_: render(ladder["wrapper"], **{m["role"]: m["content"] for m in messages})
-    if config.get("decoding") == "sampled":
+    if config.get("decoding") == "sampled" and hasattr(ranker, "decoding"):
         changed.decoding = Decoding(ranker.decoding.max_new_tokens, ladder["temperature"], ladder["top_p"])
     changed.prompt = prompt
     if hasattr(changed, "_clean"):
@@ -85,7 +87,11 @@ class Scripts:
         jobs = {(j.list.dataset, j.list.name, j.target, j.variant): j for j in self._jobs()}
         file = self.work.folder / "ladder" / ("-".join(config.values()) + ".jsonl")
         with Records(file, shown, (*UNIT, "variant")) as records:
-            todo = [j for key, j in jobs.items() if records.done.get(key, {}).get("text_sha") != (sha(j.text) if j.text else None) or key not in records.done]
+            todo = [
+                j
+                for key, j in jobs.items()
+                if records.done.get(key, {}).get("text_sha") != (sha(j.text) if j.text else None) or key not in records.done
+            ]
             for job, ranking in ranker.rank(todo) if todo else ():
                 ranks = ranking.ranks if job.target is None else [row[job.target - 1] for row in ranking.ranks]
                 records.append({"dataset": job.list.dataset, "list": job.list.name, "target": job.target, "variant": job.variant,

@@ -37,7 +37,9 @@ def settings_table(work):
             for key, value in _flat(read_fingerprint(file)):
                 if key not in ("kind", "variant", "catalog", "texts"):
                     found.setdefault((kind.split("/")[0], key, value), []).append(name)
-    rows = [{"records": kind, "setting": key, "value": value, "of": ", ".join(names)} for (kind, key, value), names in sorted(found.items())]
+    rows = [
+        {"records": kind, "setting": key, "value": value, "of": ", ".join(names)} for (kind, key, value), names in sorted(found.items())
+    ]
     budget = {k: v for k, v in work.params.model_dump().items() if k not in ("notebooks", "released_dir", "external_edits")}
     rows += [{"records": "parameters", "setting": k, "value": _shown(v), "of": "the run"} for k, v in budget.items()]
     return pd.DataFrame(rows)

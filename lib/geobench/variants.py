@@ -11,7 +11,11 @@ FACTS = {
     "stealthrank": ("weights and gradients", "Langevin steps on suffix logits: target rank, fluency, few promotional words", "all of it"),
     "raf": ("weights and gradients", "suffix grown token by token, rank loss weighed against fluency by entropy", "all of it"),
     "zero_shot": ("none", "one promotional snippet from an attacker model, appended", "the item's own text"),
-    "tap": ("rank of the target", "tree search: an attacker model refines suffixes by their mean rank", "the item, competitors' names, its past ranks"),
+    "tap": (
+        "rank of the target",
+        "tree search: an attacker model refines suffixes by their mean rank",
+        "the item, competitors' names, its past ranks",
+    ),
     "authoritative": ("none", "rewrite in a confident, expert voice", "the item's own text"),
     "statistics": ("none", "rewrite that adds figures", "the item's own text"),
     "citations": ("none", "rewrite that adds sources", "the item's own text"),
