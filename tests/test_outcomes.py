@@ -6,7 +6,8 @@ from geobench.operating_points import Point
 from geobench.outcomes import outcome_table, outcomes
 
 TARGETS = pd.DataFrame([
-    {"variant": "tap", "dataset": "d", "list": lst, "target": 1, "nrg": nrg, "promote@0.1": p} for lst, nrg, p in (("x", 1.0, 1), ("y", 0.5, 1))
+    {"variant": "tap", "dataset": "d", "list": lst, "target": 1, "nrg": nrg, "promote@0.1": p}
+    for lst, nrg, p in (("x", 1.0, 1), ("y", 0.5, 1))
 ])  # fmt: skip
 WIDE = pd.DataFrame([{"variant": "tap", "dataset": "d", "list": lst, "target": 1, "judge": s} for lst, s in (("x", 3.0), ("y", 1.0))])
 

@@ -58,8 +58,8 @@ def tradeoff(frame, width: float = WIDTH):
     for threat, part in frame.groupby("threat"):
         across = _intervals(part, "judge_auroc") if "judge_auroc_lo" in part else None
         axes.errorbar(
-            part["judge_auroc"], part["nrg"], yerr=_intervals(part), xerr=across, fmt=MARKERS[threat], color=COLOURS[threat], ms=4, lw=0.5, label=threat,
-            alpha=0.85,
+            part["judge_auroc"], part["nrg"], yerr=_intervals(part), xerr=across, fmt=MARKERS[threat], color=COLOURS[threat], ms=4, lw=0.5,
+            label=threat, alpha=0.85,
         )  # fmt: skip
     _name_points(axes, frame.sort_values(["nrg", "variant"]), "judge_auroc")
     axes.axhline(0, color="0.7", lw=0.6, zorder=0)

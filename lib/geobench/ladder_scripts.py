@@ -82,7 +82,8 @@ class Scripts:
     def _records(self, config: dict) -> tuple[list[dict], list[dict]]:
         """(clean, edited) rank records of one script, made where they are not there yet."""
         p, ranker = self.work.params, scripted(self.ranker, config)
-        shown = {"kind": "ladder", "ranker": ranker.identity(), "script": config, "ladder": prompt_sha("ladder"), "orders": p.orders, "seed": p.seed,
+        shown = {"kind": "ladder", "ranker": ranker.identity(), "script": config, "ladder": prompt_sha("ladder"), "orders": p.orders,
+                 "seed": p.seed,
                  "catalog": catalog.catalog_sha(self.work.selected)}  # fmt: skip
         jobs = {(j.list.dataset, j.list.name, j.target, j.variant): j for j in self._jobs()}
         file = self.work.folder / "ladder" / ("-".join(config.values()) + ".jsonl")

@@ -3,6 +3,7 @@
 import difflib
 import json
 
+from geobench.prompts import PROMPTS, load_prompt, prompt_sha
 from geobench.ranking import read_ranks
 from geobench.records import read_fingerprint, read_records
 from geobench.variants import by_threat, method_of, model_of
@@ -41,6 +42,10 @@ def settings_table(work):
         {"records": kind, "setting": key, "value": value, "of": ", ".join(names)} for (kind, key, value), names in sorted(found.items())
     ]
     budget = {k: v for k, v in work.params.model_dump().items() if k not in ("notebooks", "released_dir", "external_edits")}
+    shas = {value for _, _, value in found}
+    for name in sorted(f.stem for f in PROMPTS.glob("*.yaml") if prompt_sha(f.stem) in shas):
+        texts = {k: v for k, v in load_prompt(name).items() if k != "description"}
+        rows += [{"records": "prompts", "setting": f"{name}.{k}", "value": v, "of": prompt_sha(name)} for k, v in _flat(texts)]
     rows += [{"records": "parameters", "setting": k, "value": _shown(v), "of": "the run"} for k, v in budget.items()]
     return pd.DataFrame(rows)
 
@@ -113,5 +118,6 @@ def compute_table(work):
         seconds = pd.Series([r["seconds"] for r in read_records(file)], dtype=float)
         calls = [r.get("calls") for r in read_records(file) if r.get("calls") is not None]
         rows.append({"variant": file.stem, "method": method_of(file.stem), "model": model_of(file.stem) or "none", "targets": len(seconds),
-                     "seconds": seconds.sum(), "seconds per target": seconds.mean(), "calls": sum(calls) if calls else float("nan")})  # fmt: skip
+                     "seconds": seconds.sum(),
+                     "seconds per target": seconds.mean(), "calls": sum(calls) if calls else float("nan")})  # fmt: skip
     return by_threat(pd.DataFrame(rows))
