@@ -62,3 +62,9 @@ def test_rankers_side_by_side(data):
     targets, scores, params = data
     table, long = tables.ranker_table(targets, params)
     assert table.columns.tolist() == ["variant", "r"] and len(long) == 5
+
+
+def test_one_variant_has_no_contrasts(data):
+    targets, _, params = data
+    chosen, pairs = tables.contrast_tables(targets[targets.variant == "padding"], params)
+    assert chosen.empty and pairs.empty and "p_holm" in pairs

@@ -45,3 +45,12 @@ def test_scores_are_kept_until_a_text_changes(work):
     edits.write_text("\n".join([*lines[:-1], json.dumps(json.loads(lines[-1]) | {"text": "zzz zzz"})]) + "\n")
     score_trained(work, Letters())
     assert Letters.calls == calls + 1 and (read_scores(work, "trained").score.to_numpy() != first.score.to_numpy()).any()
+
+
+def test_one_list_has_no_trained_detector(tmp_path):
+    made = run.Run(tmp_path / "r", load("smoke", {"datasets": ["kitchen"], "lists_per_dataset": 1}))
+    made.choose()
+    make_edits(made, ["injection"])
+    with pytest.warns(UserWarning, match="one list has no other list"):
+        score_trained(made, Letters())
+    assert not (made.folder / "scores" / "trained.jsonl").exists()

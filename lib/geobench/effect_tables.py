@@ -1,7 +1,7 @@
 """Tables of effectiveness: main results, rankers, contrasts, rewrites, models, data sets, and the first paper's protocol."""
 
 from geobench.auroc_bootstrap import auroc_intervals
-from geobench.contrasts import contrast_table
+from geobench.contrasts import COLUMNS, contrast_table
 from geobench.outcomes import outcome_table, outcomes, spread
 from geobench.stats import summarise
 from geobench.summary import with_text_measures
@@ -47,9 +47,11 @@ def ranker_table(targets, params):
 
 
 def contrast_tables(targets, params):
-    """(main contrasts under both weights, all pairs under the run's weight): NRG, paired on targets, Holm over all pairs."""
+    """(main contrasts under both weights, all pairs under the run's weight): NRG, paired on targets, Holm over all pairs; empty for one variant."""
     import pandas as pd
 
+    if targets["variant"].nunique() < 2:
+        return pd.DataFrame(columns=["a", "b", "note"]), pd.DataFrame(columns=COLUMNS)
     settings = {w: contrast_table(targets, "nrg", params.resamples, params.seed, w) for w in ("dataset", "target")}
     pairs = main_pairs(settings["dataset"], targets)
     rows = []

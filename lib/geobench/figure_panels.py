@@ -21,6 +21,7 @@ def gain_datasets(frame, width: float = WIDTH):
         height = np.arange(len(variants)) + offset
         axes.errorbar(part["nrg"], height, xerr=bars, fmt=SHAPES[n % 8], ms=2.5, lw=0.6, color=SERIES[n % 8], label=dataset)
     axes.set_yticks(range(len(variants)), labels(variants))
+    axes.set_ylim(-0.7, len(variants) - 0.3)
     axes.axvline(0, color="0.5", lw=0.6, zorder=0)
     axes.set(xlabel="NRG (95 % interval)")
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=6, frameon=False)

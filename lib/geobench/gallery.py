@@ -43,11 +43,15 @@ def draw(name: str, folder: Path, width: float = figures.WIDTH):
     """The figure, from the run's files; GeoBenchError for an unknown name or data that is not there yet. width: inches."""
     caption(name)
     drawing, data = SOURCES[name]
-    return drawing(data(folder, what=name), width)
+    frame = data(folder, what=name)
+    if frame.empty:
+        raise GeoBenchError(f"{name}: nothing to draw, its table has no rows")
+    return drawing(frame, width)
 
 
 def draw_all(folder: Path) -> list[str]:
-    """Write every figure of a run into its `figures/`; returns their names."""
-    for name in FIGURES:
+    """Write every figure of a run into its `figures/`; returns their names, without those whose table has no rows."""
+    names = [name for name in FIGURES if not SOURCES[name][1](folder, what=name).empty]
+    for name in names:
         figures.save_figure(draw(name, folder), Path(folder) / "figures", name, caption(name))
-    return list(FIGURES)
+    return names
