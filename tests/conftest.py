@@ -94,3 +94,15 @@ def cameras():
         Item("Gamma Three", "Quiet."), Item("Delta Four", "Small,\n light and cheap."),
     )
     return RankList("tests", "cameras", "camera", items)
+
+
+@pytest.fixture(scope="session")
+def study():
+    """The module tests/synthetic.py: `targets()`, `scores()` and `params()` of a made-up study."""
+    import importlib.util
+    from pathlib import Path
+
+    spec = importlib.util.spec_from_file_location("synthetic", Path(__file__).with_name("synthetic.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

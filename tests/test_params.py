@@ -43,3 +43,12 @@ def test_exponents_are_numbers_and_objects_are_refused():
 
 def test_batch_size_is_no_part_of_a_results_identity():
     assert load("smoke", {"batch_size": 1}).identity() == load("smoke", {"batch_size": 8}).identity()
+
+
+def test_the_first_papers_profile_takes_the_first_item_of_each_list():
+    from geobench import catalog
+
+    params = load("paper_v1")
+    assert params.target_rule == "first" and params.orders == 1
+    chosen = catalog.select(["kitchen"], None, 3, 0, params.target_rule)
+    assert [s.targets for s in chosen] == [(1,), (1,)]

@@ -130,7 +130,7 @@ def test_missing_weights_say_how_to_get_them(weights, more, said, tmp_path, monk
     (["-p", "levels=[1.5]"], "levels.0: Input should be less than or equal to 1"),
     (["-p", "attacker=minilm"], "attacker: expected a causal language model"),
     (["-p", "external_edits=[a/e.csv,b/e.csv]"], "two files share a name"),
-    (["--only", "9"], "unknown notebook `09`"),
+    (["--only", "99"], "unknown notebook `99`"),
 ])  # fmt: skip
 def test_bad_arguments(arguments, said, elsewhere, capsys):
     put_list(elsewhere, A, B)

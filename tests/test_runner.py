@@ -44,6 +44,21 @@ def test_a_failing_notebook_names_its_error_and_is_no_result(tmp_path):
     assert not (tmp_path / "bare/manifests").exists()
 
 
+def test_the_released_profile_prints_its_rows_and_needs_no_model(tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("GEOBENCH_DATA_MIRROR", raising=False)
+    assert runner.plan("released").chosen == ["10_released"] and runner.plan("released", only=["01"]).chosen == ["01_data"]
+    assert main(["run", "--profile", "released", "-p", "resamples=100"]) == 0
+    assert "| stealthrank__sample | kitchen | 4 | 0.583 | 0.500 | 0.250 | 0.500 |" in capsys.readouterr().out
+    header = (tmp_path / "released/tables/released.csv").read_text().splitlines()[0]
+    assert header == "variant,dataset,n,nrg,success@0.1,promote@0.1,kvr"
+    assert {r["state"] for r in runner.execute(runner.plan("released", {"resamples": 100}), say=lambda _: None)} == {"reused"}
+
+
+def test_a_bad_released_folder_is_named_before_anything_runs(tmp_path, capsys):
+    assert main(["run", "--profile", "released", "-p", f"released_dir={tmp_path}/none"]) == 2
+    assert "released_dir: expected a folder" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "arguments,said",
     [

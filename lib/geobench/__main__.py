@@ -1,4 +1,4 @@
-"""`python -m geobench run|doctor|weights`: the command line behind run_all.sh."""
+"""`python -m geobench run|export|compare|doctor|weights`: the command line behind run_all.sh."""
 
 import argparse
 import os
@@ -20,6 +20,17 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--force", action="store_true", help="make the chosen notebooks' results anew")
     run.add_argument("--dry-run", action="store_true", help="say what would run")
     run.add_argument("--list", action="store_true", help="list the notebooks and profiles")
+    take = commands.add_parser("export", help="take tables and figures out of a run for a paper")
+    take.add_argument("--run", default="smoke", metavar="NAME", help="results folder (default: smoke)")
+    take.add_argument("--to", required=True, metavar="DIR", help="folder to write to")
+    take.add_argument("--figures", nargs="*", metavar="NAME", help="these figures, drawn anew; without names: all")
+    take.add_argument("--tables", nargs="*", metavar="NAME", help="these tables; without names: all")
+    take.add_argument(
+        "--format", dest="kind", choices=["pdf", "svg", "png", "tex", "csv", "md"], help="default: pdf for figures, tex for tables"
+    )
+    take.add_argument("--width", metavar="LENGTH", help="width of figures, for example 3.3in or 84mm (default: one column)")
+    beside = commands.add_parser("compare", help="measured against published figures, side by side")
+    beside.add_argument("--run", default="smoke", metavar="NAME", help="results folder (default: smoke)")
     commands.add_parser("doctor", help="check versions, device, weights, data and folders")
     commands.add_parser("weights", help="fetch the embedded models' weights")
     return parser
@@ -43,6 +54,8 @@ def _run(args) -> int:
     rows = runner.execute(made)
     width = max(len(r["notebook"]) for r in rows)
     print("\n".join(f"  {r['notebook']:<{width}}  {r['state']:<7} {r['seconds']:>7.1f} s" for r in rows))
+    if "10_released" in made.chosen:
+        print((made.folder / "tables" / "released.md").read_text(encoding="utf-8"), end="")
     print(f"tables, figures and report are in {made.folder} (open report/index.html)")
     return 0
 
@@ -71,6 +84,16 @@ def main(argv: list[str] | None = None) -> int:
 def _command(args) -> int:
     if args.command == "run":
         return _run(args)
+    if args.command == "export":
+        from geobench.export import export
+
+        print(*export(args.run, args.to, args.figures, args.tables, args.kind, args.width), sep="\n")
+        return 0
+    if args.command == "compare":
+        from geobench.compare import compare
+
+        print(compare(args.run))
+        return 0
     from geobench import doctor
 
     return doctor.main() if args.command == "doctor" else doctor.fetch()

@@ -84,9 +84,12 @@ def load_dataset(name: str) -> list[RankList]:
 
 
 def select(
-    datasets: Sequence[str], lists_per_dataset: int | None, targets_per_list: int | None, seed: int
+    datasets: Sequence[str], lists_per_dataset: int | None, targets_per_list: int | None, seed: int, target_rule: str = "drawn"
 ) -> list[Selected]:
-    """Lists and targets of a run, drawn per data set and per list; None or too large a number means all."""
+    """Lists and targets of a run, drawn per data set and per list; None or too large a number means all.
+
+    target_rule "first" takes the first item of each list (the first paper's protocol).
+    """
     for label, n in (("lists_per_dataset", lists_per_dataset), ("targets_per_list", targets_per_list)):
         if n is not None and n < 1:
             raise GeoBenchError(f"{label}: expected a number from 1, or null for all, got {came(n)}.")
@@ -97,7 +100,7 @@ def select(
         lists = {lst.name: lst for lst in load_dataset(dataset)}
         for name in draw(lists, lists_per_dataset, seed, "lists", dataset):
             lst = lists[name]
-            targets = draw(range(1, len(lst) + 1), targets_per_list, seed, "targets", lst.key)
+            targets = [1] if target_rule == "first" else draw(range(1, len(lst) + 1), targets_per_list, seed, "targets", lst.key)
             chosen.append(Selected(lst, tuple(targets)))
     return chosen
 

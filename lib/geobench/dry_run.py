@@ -11,7 +11,7 @@ STS_STEP, STS_CANDIDATE = 3.0, 0.9  # seconds per gradient and per candidate
 def estimate(made) -> str:
     """Rankings per ranker, edits to make and a rough time for the embedded models on two cores."""
     p = made.params
-    chosen = catalog.select(p.datasets, p.lists_per_dataset, p.targets_per_list, p.seed)
+    chosen = catalog.select(p.datasets, p.lists_per_dataset, p.targets_per_list, p.seed, p.target_rule)
     targets = sum(len(s.targets) for s in chosen)
     methods = [*p.white_box, *p.black_box, *p.rewrites, *p.controls]
     lines = [

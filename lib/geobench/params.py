@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from geobench import paths
 from geobench.errors import GeoBenchError, came, nearest
 
-RESULT_FREE = {"batch_size", "checkpoint_every"}  # never part of a result's identity
+RESULT_FREE = {"batch_size", "checkpoint_every", "notebooks"}  # never part of a result's identity
 
 
 class Params(BaseModel):
@@ -18,10 +18,13 @@ class Params(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
+    notebooks: list[str] | None = None
+    released_dir: str | None = None
     seed: int = Field(0, ge=0)
     datasets: list[str] = Field(min_length=1)
     lists_per_dataset: int | None = Field(None, ge=1)
     targets_per_list: int | None = Field(None, ge=1)
+    target_rule: Literal["drawn", "first"] = "drawn"
     orders: int = Field(ge=1)
     orders_mode: Literal["shared", "released"]
     parse_mode: Literal["default", "released"]
@@ -90,13 +93,19 @@ class Params(BaseModel):
     keyword_mode: Literal["boundary", "released"]
     levels: list[Annotated[float, Field(gt=0, le=1)]] = Field(min_length=1)
     resamples: int = Field(ge=2)
+    weighting: Literal["dataset", "target"] = "dataset"
+    ladder_variants: list[str] | None = None
+    ladder_targets: int | None = Field(None, ge=1)
+    detector: str = "minilm"
+    false_positive_rate: float = Field(0.05, ge=0, le=1)
 
     @field_validator("*")
     @classmethod
-    def _once(cls, value):
+    def _once(cls, value, info):
         """Refuse a list that names something twice."""
-        if isinstance(value, list) and (twice := [v for n, v in enumerate(value) if v in value[:n]]):
-            raise ValueError(f"`{twice[0]}` is there twice")
+        if isinstance(value, list) and info.field_name != "stealthrank_weights":
+            if twice := [v for n, v in enumerate(value) if v in value[:n]]:
+                raise ValueError(f"`{twice[0]}` is there twice")
         return value
 
     def require_known(self) -> "Params":
@@ -120,6 +129,11 @@ class Params(BaseModel):
         for dataset in self.datasets:
             if dataset not in available_datasets():
                 raise GeoBenchError(f"datasets: unknown data set `{dataset}`.{nearest(dataset, available_datasets())}")
+        if self.released_dir:
+            from geobench.released import released_folder
+
+            released_folder(self.released_dir)
+        spec(self.detector)
         for role in ("attacker", "rewriter", "optimised_on", "judge", "reference_model"):
             row = spec(getattr(self, role))
             if row.kind != "causal_lm":

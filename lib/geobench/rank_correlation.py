@@ -1,4 +1,4 @@
-"""How alike two rankers order the variants: Spearman's rank correlation."""
+"""How alike two rankers, or two data sets, order the variants: Spearman's rank correlation."""
 
 import math
 
@@ -16,14 +16,17 @@ def spearman(order_a, order_b) -> float:
     return float(spearmanr(a, b).statistic) if min(a.nunique(), b.nunique()) > 1 else math.nan
 
 
-def rank_correlation_table(summary, value: str):
-    """Rankers x rankers: Spearman's correlation of their variants' means of `value` (from `summarise`)."""
+def rank_correlation_table(summary, value: str, by: str = "ranker"):
+    """Square table: Spearman's correlation of the variants' means of `value` (from `summarise`) between rankers, or other groups.
+
+    Restricted to variants that have all data: one with fewer targets than another variant of the group is left out.
+    """
     import pandas as pd
 
     part = summary[summary["value"] == value]
-    if part.empty or part.duplicated(["ranker", "variant"]).any():
-        raise GeoBenchError(f"rank correlations: expected one mean of {value} per ranker and variant")
-    means = {ranker: group.set_index("variant")["mean"] for ranker, group in part.groupby("ranker")}
-    return pd.DataFrame(
-        [[spearman(means[a], means[b]) for b in means] for a in means], list(means), list(means)
-    )
+    if part.empty or part.duplicated([by, "variant"]).any():
+        raise GeoBenchError(f"rank correlations: expected one mean of {value} per {by} and variant")
+    if "n_targets" in part:
+        part = part[part["n_targets"] == part.groupby(by)["n_targets"].transform("max")]
+    means = {name: group.set_index("variant")["mean"] for name, group in part.groupby(by)}
+    return pd.DataFrame([[spearman(means[a], means[b]) for b in means] for a in means], list(means), list(means))

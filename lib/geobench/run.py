@@ -39,7 +39,7 @@ class Run:
     def choose(self) -> list:
         """Draw the run's lists and targets and write its catalog."""
         p = self.params
-        chosen = catalog.select(p.datasets, p.lists_per_dataset, p.targets_per_list, p.seed)
+        chosen = catalog.select(p.datasets, p.lists_per_dataset, p.targets_per_list, p.seed, p.target_rule)
         self.folder.mkdir(parents=True, exist_ok=True)
         catalog.write_catalog(self.folder / "catalog.jsonl", chosen)
         return chosen

@@ -49,10 +49,11 @@ def plan(profile="smoke", overrides=None, run=None, only=(), start=None, force=F
     known = notebooks()
     only = [n.zfill(2) if n.isdigit() else n for n in only]
     start = start.zfill(2) if start and start.isdigit() else start
-    for name in (*only, *([start] if start else [])):
+    for name in (*only, *(params.notebooks or ()), *([start] if start else [])):
         if sum(k == name or k.startswith(f"{name}_") for k in known) != 1:
             raise GeoBenchError(f"unknown notebook `{name}`.{nearest(name, known)}")
-    chosen = [k for k in known if not only or any(k == n or k.startswith(f"{n}_") for n in only)]
+    wanted = only or params.notebooks
+    chosen = [k for k in known if not wanted or any(k == n or k.startswith(f"{n}_") for n in wanted)]
     if start:
         chosen = [k for k in chosen if k >= start]
     made = Plan(profile, run or profile, params, chosen, force)
@@ -88,7 +89,16 @@ def digest(made: Plan, name: str) -> str:
     for kind in ("ranks/*/*.jsonl", "scores/*.jsonl") if name >= "07" else ():
         for file in sorted(made.folder.glob(kind)):
             h.update(file.read_bytes())
+    for file in _released(made, name):
+        h.update(file.read_bytes())
     return h.hexdigest()
+
+
+def _released(made: Plan, name: str) -> list[Path]:
+    """Other people's records that a notebook reads."""
+    from geobench.released import record_files, released_folder
+
+    return record_files(released_folder(made.params.released_dir)) if name[:2] in ("09", "10") else []
 
 
 def execute(made: Plan, say=print) -> list[dict]:
@@ -153,7 +163,7 @@ def _clear(made: Plan) -> None:
 def _borrow(made: Plan, say) -> None:
     """A new run of later notebooks takes the catalog and edits of the profile's own run, if it has none."""
     source = paths.RESULTS / made.profile
-    if made.chosen and made.chosen[0] > "04_rewrites" and not (made.folder / "catalog.jsonl").exists():
+    if made.chosen and "05" <= made.chosen[0] < "10" and not (made.folder / "catalog.jsonl").exists():
         if source == made.folder or not (source / "catalog.jsonl").exists():
             raise GeoBenchError(
                 f"{made.folder} has no catalog or edits, and neither has {source}: run ./run_all.sh --profile {made.profile} first"

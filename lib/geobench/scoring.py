@@ -1,7 +1,9 @@
 """Fill and read a run's detector scores: each original once, then every variant's edits."""
 
+import warnings
+
 from geobench import catalog
-from geobench.records import UNIT, Records, read_records
+from geobench.records import UNIT, Records, read_fingerprint, read_records
 from geobench.run import Run, sha, unit
 
 KEY = (*UNIT, "variant")
@@ -32,3 +34,29 @@ def read_scores(run: Run, detector: str):
     rows = {(*unit(r), r["variant"]): r for r in read_records(run.folder / "scores" / f"{detector}.jsonl")}
     current = {(*unit(t), t["variant"]): sha(t["text"]) for t in texts(run)}
     return pd.DataFrame([rows[key] for key, digest in current.items() if key in rows and rows[key]["text_sha"] == digest])
+
+
+def score_trained(run: Run, engine) -> None:
+    """Score every text with the trained detector, each list by a model that has not seen it; all anew if any text changed.
+
+    Warns, and leaves no scores, where the run has one list only.
+    """
+    from geobench.detectors import trained
+
+    rows = texts(run)
+    digest = sha("\n".join(f"{t['variant']} {sha(t['text'])}" for t in rows))
+    shown = {"kind": "scores", "detector": trained.identity(engine), "catalog": catalog.catalog_sha(run.selected), "texts": digest}
+    file = run.folder / "scores" / "trained.jsonl"
+    if len(run.selected) < 2:
+        warnings.warn("trained detector: left out, because a run of one list has no other list to train on", stacklevel=2)
+        file.unlink(missing_ok=True)
+        return
+    if file.exists() and read_fingerprint(file) != shown:
+        file.unlink()
+    with Records(file, shown, KEY) as records:
+        if len(records.done) == len(rows):
+            return
+        lists = [f"{t['dataset']}/{t['list']}" for t in rows]
+        scores = trained.out_of_list_scores(engine.embed([t["text"] for t in rows]), [t["variant"] != "original" for t in rows], lists)
+        for row, score in zip(rows, scores):
+            records.append({k: row[k] for k in KEY} | {"text_sha": sha(row["text"]), "score": float(score)})

@@ -47,8 +47,9 @@ def resample_counts(lists_per_dataset: Mapping[str, int], resamples: int, seed: 
     blocks = []
     for dataset, lists in lists_per_dataset.items():
         stream = int.from_bytes(sha256(f"bootstrap|{seed}|{dataset}".encode()).digest()[:16], "big")
-        share = np.full(lists, 1 / lists)
-        blocks.append(np.random.default_rng(stream).multinomial(lists, share, size=resamples))
+        drawn = np.random.default_rng(stream).integers(lists, size=(resamples, lists))
+        places = (drawn + lists * np.arange(resamples)[:, None]).ravel()
+        blocks.append(np.bincount(places, minlength=resamples * lists).reshape(resamples, lists))
     return np.concatenate(blocks, axis=1)
 
 
@@ -128,23 +129,35 @@ def _check(table, columns: list[str], unique: list[str]) -> None:
 
 
 def _bootstrap(table, values: list[str], resamples: int, seed: int, weighting: str) -> list[Estimate]:
-    """Estimates of several columns from one matrix product."""
+    """Estimates of several columns from the same draws."""
     _check(table, [*KEY, *values], KEY)
+    keys = table[["dataset", "list"]].astype(str).to_numpy()
+    means, sizes = resampled_means(keys, table[values].to_numpy(float), resamples, seed, weighting)
+    return [_estimate(means[:, k], sizes, len(table)) for k in range(len(values))]
+
+
+def resampled_means(keys, numbers, resamples: int, seed: int, weighting: str = "dataset"):
+    """(means, lists per data set): row 0 the data's own means, then one row per resample; a column per value.
+
+    keys: targets x 2 (data set, list); numbers: targets x values. One product per data set of the resample counts with the
+    lists' sums and sizes.
+    """
     if weighting not in ("dataset", "target"):
         raise GeoBenchError(f"bootstrap: expected weighting `dataset` or `target`, got {weighting!r}")
-    numbers = table[values].astype(float).assign(targets=1.0)
-    sums = numbers.groupby([table["dataset"], table["list"]], sort=True).sum()
-    lists = sums.index.get_level_values("dataset")
-    sizes = {dataset: int((lists == dataset).sum()) for dataset in dict.fromkeys(lists)}
-    member = np.array([lists == dataset for dataset in sizes], dtype=float).T  # lists x data sets
+    names = {key: n for n, key in enumerate(sorted(set(map(tuple, keys))))}
+    place = np.array([names[key] for key in map(tuple, keys)])
+    member = place == np.arange(len(names))[:, None]  # lists x targets
+    sums = member.astype(float) @ np.column_stack([numbers, np.ones(len(numbers))])
+    lists = [dataset for dataset, _ in names]
+    sizes = {dataset: lists.count(dataset) for dataset in dict.fromkeys(lists)}
+    counts = np.vstack([np.ones(len(lists)), resample_counts(sizes, resamples, seed)])
+    totals, start = [], 0
+    for size in sizes.values():
+        totals.append(counts[:, start : start + size] @ sums[start : start + size])
+        start += size
     if weighting == "target":
-        member = np.ones((len(lists), 1))
-    columns = (sums.to_numpy()[:, :, None] * member[:, None, :]).reshape(len(lists), -1)
-    counts = resample_counts(sizes, resamples, seed)
-    counts = np.vstack([np.ones(len(lists)), counts])  # row 0: the data themselves
-    totals = (counts @ columns).reshape(len(counts), len(values) + 1, -1)
-    means = (totals[:, :-1] / totals[:, -1:]).mean(axis=2)
-    return [_estimate(means[:, k], sizes, len(table)) for k in range(len(values))]
+        totals = [sum(totals)]
+    return sum(t[:, :-1] / t[:, -1:] for t in totals) / len(totals), sizes
 
 
 def _estimate(means: np.ndarray, sizes: dict[str, int], targets: int) -> Estimate:

@@ -1,6 +1,6 @@
 """Figures of white-box optimisation: curves over steps with a band over targets."""
 
-from geobench.figures import _axes, labels
+from geobench.figures import axes_of, labels
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 DASHES = ("-", "--", ":", "-.")
@@ -9,7 +9,7 @@ DASHES = ("-", "--", ":", "-.")
 def step_curves(frame, ylabel: str):
     """Mean over targets against the step, one line per variant, with a band from the 10th to the 90th percentile of targets.
     frame: traces.curve_table."""
-    figure, axes = _axes(2.4)
+    figure, axes = axes_of(2.4)
     variants = sorted(frame["variant"].unique())
     for n, (variant, name) in enumerate(zip(variants, labels(variants))):
         part = frame[frame["variant"] == variant].sort_values("step")

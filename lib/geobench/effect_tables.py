@@ -1,0 +1,119 @@
+"""Tables of effectiveness: main results, rankers, contrasts, rewrites, models, data sets, and the first paper's protocol."""
+
+from geobench.auroc_bootstrap import auroc_intervals
+from geobench.contrasts import COLUMNS, contrast_table
+from geobench.outcomes import outcome_table, outcomes, spread
+from geobench.stats import summarise
+from geobench.summary import with_text_measures
+from geobench.variants import by_threat, method_of, model_of, threat_of
+
+RESIDUAL = {"judge, matched": "judge", "keyword": "keyword", "keyword or judge": "either"}
+
+
+def main_table(targets, wide, points, params):
+    """Per variant: threat, NRG, S@a, P@a, KVR, perplexity ratio, judge AUROC, flag rate and residual NRG after judge, keyword, either."""
+    frame = with_text_measures(targets, wide)
+    values = ["nrg", *(c for c in frame if c.startswith(("success@", "promote@"))), *(c for c in ("kvr", "ppl_ratio") if c in frame)]
+    long = summarise(frame, values, ("variant",), params.resamples, params.seed, params.weighting)
+    table = spread(long, ["variant"])
+    table = table.drop(columns=[c for c in table if c.endswith(("_lo", "_hi")) and not c.startswith("nrg_")])
+    counts = table[["variant", "n_targets", "n_lists", "n_datasets", "note"]]
+    table = table.drop(columns=counts.columns[1:]).assign(threat=[threat_of(v) for v in table["variant"]])
+    if "judge" in wide:
+        table = table.merge(_judge_auroc(wide, params), on="variant", how="left")
+    made = outcome_table(
+        outcomes(targets, wide, [p for p in points if p.name in RESIDUAL]), params.resamples, params.seed, params.weighting
+    )
+    for point, part in made.groupby("point"):
+        short = RESIDUAL[point]
+        kept = part[["variant", "flag", "residual", "residual_lo", "residual_hi"]]
+        table = table.merge(kept.rename(columns=lambda c: c if c == "variant" else f"{c}_{short}"), on="variant", how="left")
+    table.insert(1, "threat", table.pop("threat"))
+    return by_threat(table.merge(counts, on="variant"), "nrg")
+
+
+def _judge_auroc(wide, params):
+    scores = wide.rename(columns={"judge": "score"})
+    table = auroc_intervals(scores[["dataset", "list", "target", "variant", "score"]], params.resamples, params.seed)
+    names = {"auroc": "judge_auroc", "lo": "judge_auroc_lo", "hi": "judge_auroc_hi"}
+    return table.rename(columns=names)[["variant", *names.values()]]
+
+
+def ranker_table(targets, params):
+    """(variants x rankers mean NRG, the long summary they come from)."""
+    long = summarise(targets, ["nrg"], ("ranker", "variant"), params.resamples, params.seed, params.weighting)
+    wide = long.pivot(index="variant", columns="ranker", values="mean").reset_index().rename_axis(columns=None)
+    return by_threat(wide), long
+
+
+def contrast_tables(targets, params):
+    """(main contrasts under both weights, all pairs under the run's weight): NRG, paired on targets, Holm over all; empty for one."""
+    import pandas as pd
+
+    if targets["variant"].nunique() < 2:
+        return pd.DataFrame(columns=["a", "b", "note"]), pd.DataFrame(columns=COLUMNS)
+    settings = {w: contrast_table(targets, "nrg", params.resamples, params.seed, w) for w in ("dataset", "target")}
+    pairs = main_pairs(settings["dataset"], targets)
+    rows = []
+    for a, b in pairs:
+        row = {"a": a, "b": b}
+        for weighting, table in settings.items():
+            found = table[((table.a == a) & (table.b == b)) | ((table.a == b) & (table.b == a))].iloc[0]
+            sign = 1 if found.a == a else -1
+            low, high = (found.lo, found.hi) if sign == 1 else (-found.hi, -found.lo)
+            row |= {f"{weighting}_mean": sign * found["mean"], f"{weighting}_lo": low, f"{weighting}_hi": high}
+            row |= {f"{weighting}_p": found.p, f"{weighting}_p_holm": found.p_holm}
+        rows.append(row | {"n_targets": found.n_targets, "n_lists": found.n_lists, "note": found.note})
+    return pd.DataFrame(rows), settings[params.weighting]
+
+
+def main_pairs(table, targets) -> list[tuple[str, str]]:
+    """The best variant of each threat model (by equal-dataset NRG) against the best of every later one, and against padding."""
+    means = targets.groupby(["variant", "dataset"])["nrg"].mean().groupby("variant").mean()
+    best = {threat: max(names, key=lambda v: (means[v], v)) for threat, names in _threats(means.index).items()}
+    chosen = list(best.values()) + [v for v in means.index if v == "padding" and v not in best.values()]
+    return [(a, b) for n, a in enumerate(chosen) for b in chosen[n + 1 :]]
+
+
+def _threats(variants) -> dict[str, list[str]]:
+    from geobench.variants import ORDER
+
+    groups = {threat: [v for v in variants if threat_of(v) == threat] for threat in ORDER}
+    return {threat: names for threat, names in groups.items() if names}
+
+
+def model_table(targets, params):
+    """Methods under several models: NRG with interval, and the paired difference from the method's first model."""
+    import pandas as pd
+
+    long = summarise(targets, ["nrg"], ("variant",), params.resamples, params.seed, params.weighting)
+    several = targets["variant"].nunique() > 1
+    pairs = contrast_table(targets, "nrg", params.resamples, params.seed, params.weighting, holm=False) if several else None
+    rows, first = [], {}
+    for row in long[long["variant"].map(model_of) != ""].itertuples():
+        base = first.setdefault(method_of(row.variant), row.variant)
+        new = {"method": method_of(row.variant), "model": model_of(row.variant), "nrg": row.mean, "nrg_lo": row.lo, "nrg_hi": row.hi}
+        if base == row.variant:
+            new |= {"against": "", "difference": float("nan"), "p": float("nan")}
+        else:
+            found = pairs[(pairs.a == base) & (pairs.b == row.variant)].iloc[0]
+            new |= {"against": model_of(base), "difference": -found["mean"], "p": found.p}
+        rows.append(new | {"n_targets": row.n_targets, "note": row.note})
+    return pd.DataFrame(rows, columns=["method", "model", "nrg", "nrg_lo", "nrg_hi", "against", "difference", "p", "n_targets", "note"])
+
+
+def dataset_table(targets, params):
+    """NRG and Success@a per data set and variant, with intervals; a data set of one list has none and says so."""
+    values = ["nrg", *(c for c in targets if c.startswith("success@"))]
+    long = summarise(targets, values, ("dataset", "variant"), params.resamples, params.seed)
+    return spread(long, ["dataset", "variant"]).drop(columns="n_datasets")
+
+
+def first_paper_table(targets, dataset: str | None = None):
+    """The first paper's protocol: means of the lists' means and their standard deviation over lists, per data set and variant."""
+    frame = targets if dataset is None else targets[targets["dataset"] == dataset]
+    values = [c for c in frame if c.startswith(("success@", "promote@")) or c in ("nrg", "kvr", "ppl_ratio")]
+    lists = frame.groupby(["dataset", "variant", "list"])[values].mean().groupby(["dataset", "variant"])
+    out = lists.mean().add_suffix("_mean").join(lists.std(ddof=1).add_suffix("_sd"))
+    out = out[[f"{v}_{k}" for v in values for k in ("mean", "sd")]]
+    return out.assign(n_lists=lists.size()).reset_index()

@@ -1,0 +1,93 @@
+"""Every table and figure of the ranking track: file name, caption, and the record files that feed it.
+
+Captions live here, so that the report, LaTeX and Markdown say the same; `provenance` counts and hashes the files that fed a run's.
+"""
+
+import hashlib
+from pathlib import Path
+
+from geobench.errors import GeoBenchError, nearest
+from geobench.tables import write_table
+
+CLEAN, EDITS, RANKS, SCORES = "catalog.jsonl", "edits/*.jsonl", "ranks/*/*.jsonl", "scores/*.jsonl"
+
+TABLES = {
+    "table_01_methods": ("Methods by threat model: access to the ranker, mechanism, what they know of its prompt.", (EDITS,)),
+    "table_02_main": (
+        "Main results under the main ranker, by threat model: equal-dataset means with list-cluster intervals; residual NRG counts "
+        "flagged edits as no gain.",
+        (CLEAN, EDITS, RANKS, SCORES),
+    ),
+    "table_03_rankers": ("NRG of every variant on every ranker; the same texts throughout.", (RANKS,)),
+    "table_03_spearman": ("Spearman correlation of the variants' NRG between rankers, over variants that both ranked in full.", (RANKS,)),
+    "table_03_spearman_datasets": ("Spearman correlation of the variants' NRG between data sets, under the main ranker.", (RANKS,)),
+    "table_04_scripts": ("The same texts under other evaluation scripts: one factor changed at a time.", (EDITS, "ladder/*.jsonl")),
+    "table_04_published_ranks": ("Evaluation ladder from published ranks alone.", ("released records",)),
+    "table_04_selection": ("StealthRank traces under three ways of choosing the checkpoint.", ("released records",)),
+    "table_05_datasets": ("Data sets: lists, items, targets, and words per description.", (CLEAN,)),
+    "table_06_contrasts": ("Main contrasts, with equal weight to data sets and to targets; Holm over all pairs of variants.", (RANKS,)),
+    "table_07_calibration": ("Calibration: realised false-positive rates of thresholds set on all, pooled or other data sets.", (SCORES,)),
+    "table_08_passes_filter": ("What passes the filter: flag rate, residual NRG, promoted and passed.", (RANKS, SCORES)),
+    "table_09_rewrites": ("All rewrites.", (EDITS, RANKS, SCORES)),
+    "table_10_models": ("Attacker and rewriter ablation: one method under several models.", (EDITS, RANKS)),
+    "table_11_per_dataset": ("Results per data set under the main ranker.", (RANKS,)),
+    "table_12_settings": ("Models, hyper-parameters, prompts and budgets, as the records say.", (EDITS, RANKS, SCORES)),
+    "table_13_sources": ("Record files behind each table and figure.", (CLEAN, EDITS, RANKS, SCORES)),
+    "table_14_examples": ("Example texts: [-removed-] and {+added+} words.", (CLEAN, EDITS)),
+    "table_15_unparsed": ("How replies were read, per ranker and variant: shares of all rankings.", (RANKS,)),
+    "table_16_compute": ("Seconds spent making the edits, per method.", (EDITS,)),
+    "table_17_all_contrasts": ("All paired contrasts under the main ranker, Holm over all pairs.", (RANKS,)),
+    "table_18_auroc": ("AUROC of each detector, edited against original descriptions, with list-cluster intervals.", (SCORES,)),
+}  # fmt: skip
+
+FIGURES = {
+    "fig_tradeoff": (
+        "Effectiveness (NRG) against detectability (judge AUROC), 95 % intervals; the upper left is strong and hidden.",
+        (RANKS, SCORES),
+    ),
+    "fig_tradeoff_v1": (
+        "Effectiveness against the keyword violation rate; larger markers read less naturally (perplexity ratio).",
+        (RANKS, SCORES),
+    ),
+    "fig_gain": ("NRG per variant with 95 % intervals.", (RANKS,)),
+    "fig_gain_datasets": ("NRG per variant and data set with 95 % intervals: does one data set carry the mean?", (RANKS,)),
+    "fig_before_after": ("Median rank of each target before and after; below the diagonal it moved up.", (RANKS,)),
+    "fig_roc": ("Share of edits flagged at low false-positive rates, per detector; dotted: chance.", (SCORES,)),
+    "fig_calibration": ("Realised false-positive rate per data set under three calibrations; the line is the rate asked for.", (SCORES,)),
+    "fig_spearman": ("Spearman correlation of the variants' order between rankers.", (RANKS,)),
+    "fig_contrasts": ("Paired difference in NRG, row minus column; a dot marks Holm-adjusted p below 0.05.", (RANKS,)),
+}  # fmt: skip
+
+
+def caption(name: str) -> str:
+    known = TABLES | FIGURES
+    if name not in known:
+        raise GeoBenchError(f"no table or figure `{name}`.{nearest(name, known)}")
+    return known[name][0]
+
+
+def save(work, name: str, frame) -> None:
+    """Write a table of the inventory into the run's `tables/`."""
+    write_table(frame, work.folder / "tables", name, caption(name))
+
+
+def provenance(folder: Path):
+    """One row per table or figure and kind of record that feeds it: number of files, records and a digest of their content."""
+    import pandas as pd
+
+    counted = {pattern: _count(Path(folder), pattern) for pattern in (CLEAN, EDITS, RANKS, SCORES, "ladder/*.jsonl")}
+    rows = []
+    for name, (_, patterns) in (TABLES | FIGURES).items():
+        for pattern in patterns:
+            files, records, digest = counted.get(pattern, (0, 0, ""))
+            rows.append({"item": name, "records": pattern, "files": files, "lines": records, "sha256": digest})
+    return pd.DataFrame(rows)
+
+
+def _count(folder: Path, pattern: str) -> tuple[int, int, str]:
+    files, lines, digest = sorted(folder.glob(pattern)), 0, hashlib.sha256()
+    for file in files:
+        data = file.read_bytes()
+        lines += data.count(b"\n")
+        digest.update(data)
+    return len(files), lines, digest.hexdigest()[:12] if files else ""

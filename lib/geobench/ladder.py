@@ -1,0 +1,61 @@
+"""Evaluation ladder: the same texts, one factor of the evaluation changed at a time between a published script and the protocol.
+
+Three readings of the same factors: one factor changed from the published end, one from the shared end, and the full path from one
+to the other. Every configuration is a per-target table, so all steps have list-cluster intervals and paired differences.
+"""
+
+from collections.abc import Callable, Mapping
+
+from geobench.stats import cluster_bootstrap, paired_difference, wald_p
+
+COLUMNS = ["part", "step", "changed"]
+
+
+def configurations(factors: Mapping[str, tuple[str, str]]) -> list[tuple[str, int, str, dict]]:
+    """(part, step, changed factor, configuration) of every rung; factors: name -> (published setting, shared setting)."""
+    published, shared = ({name: ends[end] for name, ends in factors.items()} for end in (0, 1))
+    rungs = [("from published", 0, "", published)]
+    rungs += [("from published", n, name, published | {name: ends[1]}) for n, (name, ends) in enumerate(factors.items(), 1)]
+    rungs += [("from shared", 0, "", shared)]
+    rungs += [("from shared", n, name, shared | {name: ends[0]}) for n, (name, ends) in enumerate(factors.items(), 1)]
+    path, at = [("path", 0, "", published)], published
+    for n, (name, ends) in enumerate(factors.items(), 1):
+        at = at | {name: ends[1]}
+        path.append(("path", n, name, at))
+    return rungs + path
+
+
+def ladder(
+    factors: Mapping[str, tuple[str, str]],
+    evaluate: Callable[[dict], object],
+    values=("nrg", "success@0.1"),
+    resamples: int = 5000,
+    seed: int = 0,
+):
+    """One row per rung: COLUMNS, the settings, each value's mean with interval, and the paired change of the first value.
+
+    `evaluate(configuration)` gives a per-target table. The change is against the rung that one factor separates it from: rung 0
+    of its part, or the step before on the path.
+    """
+    import pandas as pd
+
+    made: dict[tuple, object] = {}
+
+    def table(config: dict):
+        key = tuple(config.items())
+        if key not in made:
+            made[key] = evaluate(config)
+        return made[key]
+
+    rows, base = [], None
+    for part, step, changed, config in configurations(factors):
+        now = table(config)
+        row = {"part": part, "step": step, "changed": changed or "none", **config}
+        for value in values:
+            estimate = cluster_bootstrap(now, value, resamples, seed)
+            row |= {value: estimate.mean, f"{value}_lo": estimate.lo, f"{value}_hi": estimate.hi}
+        difference = paired_difference(now, base if step else now, values[0], resamples, seed)
+        row |= {"change": difference.mean, "change_lo": difference.lo, "change_hi": difference.hi}
+        rows.append(row | {"p": wald_p(difference) if step else float("nan"), "n_targets": difference.n_targets})
+        base = now if part == "path" or not step else base
+    return pd.DataFrame(rows)

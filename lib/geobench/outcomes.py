@@ -1,0 +1,46 @@
+"""What a filter leaves of an attack: flagged edits gain nothing, and a promoted target counts only if its edit passed."""
+
+from geobench.auroc import KEY
+from geobench.errors import GeoBenchError
+from geobench.stats import summarise
+
+
+def outcomes(targets, wide, points, level: str = "0.1"):
+    """`targets` (one ranker's per-target table) with flag, residual (NRG) and passed (promoted and not flagged) per point.
+
+    One row per variant, target and point. GeoBenchError, naming it, for an edit without a score.
+    """
+    import pandas as pd
+
+    keys = [*KEY, "variant"]
+    both = targets.merge(wide, on=keys, how="left", indicator=True, suffixes=("", "_score"))
+    if len(lost := both[both["_merge"] == "left_only"]):
+        raise GeoBenchError(f"{'/'.join(map(str, lost.iloc[0][keys]))}: ranked, but no detector has scored it")
+    parts = []
+    for point in points:
+        flag = point.flags(both).astype(float)
+        parts.append(both[keys].assign(
+            point=point.name, nrg=both["nrg"], flag=flag, residual=both["nrg"] * (1 - flag), passed=both[f"promote@{level}"] * (1 - flag),
+        ))  # fmt: skip
+    return pd.concat(parts, ignore_index=True)
+
+
+def outcome_table(made, resamples: int = 5000, seed: int = 0, weighting: str = "dataset"):
+    """One row per variant and point: flag, residual and passed with list-cluster intervals (columns NAME, NAME_lo, NAME_hi)."""
+    values = ["flag", "residual", "passed"]
+    long = summarise(made, values, by=("variant", "point"), resamples=resamples, seed=seed, weighting=weighting)
+    return spread(long, ["variant", "point"])
+
+
+def spread(long, by: list[str]):
+    """From one row per group and value (`summarise`) to one row per group: each value, its lo and hi, counts and notes."""
+    import pandas as pd
+
+    rows = []
+    for group, part in long.groupby(by, sort=False):
+        row = dict(zip(by, group, strict=True))
+        for value in part.itertuples():
+            row |= {value.value: value.mean, f"{value.value}_lo": value.lo, f"{value.value}_hi": value.hi}
+        first = part.iloc[0]
+        rows.append(row | {k: first[k] for k in ("n_targets", "n_lists", "n_datasets", "note")})
+    return pd.DataFrame(rows)

@@ -1,0 +1,63 @@
+"""Published figures: `data/published/*.csv`, and the release's summaries where the data mirror has them."""
+
+from pathlib import Path
+
+from geobench import paths
+from geobench.errors import GeoBenchError
+
+COLUMNS = ["source", "variant", "ranker", "dataset", "metric", "value"]
+FIVE = "five public data sets"
+LLM = ("llama-3.1-8b", "qwen2.5-14b", "mistral-7b", "gpt-4o-mini")
+CROSS = "bge-reranker-v2-m3"
+SECOND_FILES = ("stealthrank", "zero_shot__att-gpt4omini")  # released suffixes, and the snippets of another attacker
+
+
+def read_published(folder: Path | None = None):
+    """All rows of the folder's CSV files, in order of file and line; GeoBenchError for another shape or a value that is no number."""
+    import pandas as pd
+
+    parts = []
+    for file in sorted(Path(folder or paths.ROOT / "data" / "published").glob("*.csv")):
+        table = pd.read_csv(file)
+        if list(table.columns) != COLUMNS:
+            raise GeoBenchError(f"{file.name}: expected the columns {', '.join(COLUMNS)}, got {', '.join(table.columns)}")
+        bad = table[pd.to_numeric(table["value"], errors="coerce").isna()]
+        if len(bad):
+            raise GeoBenchError(f"{file.name} line {bad.index[0] + 2}: value: expected a number, got {bad.iloc[0]['value']!r}")
+        parts.append(table)
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
+
+
+def read_release(folder: Path | None = None):
+    """The release's overall summaries (reference/<ranker>_overall.csv) as published rows; none where there is no mirror."""
+    import pandas as pd
+
+    mirror = paths.mirror()
+    folder = folder or (mirror / "reference" if mirror else None)
+    parts = []
+    for file in sorted(Path(folder).glob("*_overall.csv")) if folder and Path(folder).is_dir() else ():
+        table = pd.read_csv(file).rename(columns={"method": "variant", "mean": "value"})
+        ranker = file.stem.removesuffix("_overall")
+        parts.append(table.assign(source="GEO-Bench release, overall summary", ranker=ranker, dataset=FIVE)[[*COLUMNS, "n_datasets"]])
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*COLUMNS, "n_datasets"])
+
+
+def release_spearman(release, metric: str = "nrg", left_out=SECOND_FILES):
+    """Square table of the rankers' Spearman correlations over the variants that all rankers have on all five data sets.
+
+    `left_out`: second files of a method that stands in the paper's table with another one.
+    """
+    from geobench.rank_correlation import rank_correlation_table
+
+    full = release[(release["metric"] == metric) & (release["n_datasets"] == 5) & ~release["variant"].isin(left_out)]
+    rankers = full.groupby("variant")["ranker"].nunique()
+    full = full[full["variant"].map(rankers) == full["ranker"].nunique()]
+    return rank_correlation_table(full.drop(columns="n_datasets").rename(columns={"metric": "value", "value": "mean"}), metric)
+
+
+def spearman_ranges(square) -> dict[str, float]:
+    """Lowest and highest correlation among the LLM rankers, and of them with the cross-encoder."""
+    llm = [square.loc[a, b] for n, a in enumerate(LLM) for b in LLM[n + 1 :]]
+    cross = [square.loc[a, CROSS] for a in LLM]
+    names = ("spearman_llm_min", "spearman_llm_max", "spearman_cross_min", "spearman_cross_max")
+    return dict(zip(names, (min(llm), max(llm), min(cross), max(cross))))

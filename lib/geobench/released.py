@@ -1,0 +1,188 @@
+"""Other people's raw outputs as our per-target rows: StealthRank and RAF traces, STS rank samples, per-target CSV records.
+
+A trace (JSON lines: list, target, trace of {iteration, rank, suffix}) counts as the first paper counts it: "after" is the
+checkpoint with the best rank, the earliest on ties; "before" is the first sample of iteration 0. RAF files hold no iteration 0,
+so RAF rows have no rank before. A list has as many items as the data set's longest (8 for every Ragroll list). STS rows hold
+many ranks before and after, whose medians count. KVR is read off the suffix with word boundaries.
+"""
+
+import json
+import math
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from geobench import paths
+from geobench.detectors.keywords import flag, load_lexicon
+from geobench.errors import GeoBenchError, came, nearest
+from geobench.lists import read_rows
+
+LENGTH = {"ragroll": 8, "stsdata": 10, "llm_rank_optimizer": 10, "rewrite_to_rank": 10, "cseo": 10}  # items of the longest list
+OTHERS = ("stealthrank", "raf", "sts")  # methods that came from other papers' files
+UNIT = ["variant", "ranker", "dataset", "list", "target", "run"]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a file's name says of rows that do not say it themselves: <method>_<model>_<dataset>, the model left out at will."""
+
+    file: str
+    method: str | None
+    model: str | None
+    dataset: str | None
+
+
+def released_folder(given: str | None = None) -> Path:
+    """The folder asked for; else the mirror's `released/` where GEOBENCH_DATA_MIRROR has one; else the embedded samples."""
+    if given:
+        folder = Path(given) if Path(given).is_absolute() else paths.ROOT / given
+        if not folder.is_dir():
+            raise GeoBenchError(f"released_dir: expected a folder, got {came(given)}")
+        return folder
+    mirror = paths.mirror()
+    return mirror / "released" if mirror and (mirror / "released").is_dir() else paths.ROOT / "data" / "embedded" / "released"
+
+
+def record_files(folder: Path) -> list[Path]:
+    """The record files of a folder, in alphabetical order."""
+    return sorted(f for f in folder.iterdir() if f.suffix in (".jsonl", ".csv") and not f.name.startswith("."))
+
+
+def read_released(folder: Path):
+    """One row per variant, ranker, target and run: UNIT, L, r_before (nan where the format has none), r_after, kvr, suffix.
+
+    GeoBenchError names the file and record for an unknown variant, a repeated target, a missing original, nan and ranks outside
+    1..L+1; and a folder without records, or a file of no known format.
+    """
+    import pandas as pd
+
+    from geobench.released_csv import read_csv
+
+    rows = []
+    for file in record_files(folder):
+        rows += read_csv(file) if file.suffix == ".csv" else _read_lines(file)
+    if not rows:
+        raise GeoBenchError(f"{folder}: no records; expected .jsonl traces or per-target .csv files")
+    frame = pd.DataFrame(rows)
+    twice = frame[frame.duplicated(UNIT)]
+    if len(twice):
+        raise GeoBenchError(f"{named(twice.iloc[0])}: this target comes twice")
+    return frame.sort_values(UNIT, ignore_index=True)
+
+
+def named(row) -> str:
+    """How messages name a record."""
+    run = f", run {row['run']}" if row.get("run", 1) != 1 else ""
+    return f"{row['file']}: {row['variant']}, {row['dataset']}/{row['list']}, target {row['target']}{run}"
+
+
+def known_methods() -> set[str]:
+    from geobench.attacks import METHODS
+
+    return {*METHODS, *OTHERS}
+
+
+def check_method(variant: str, where: str) -> str:
+    """The variant, if its method is known."""
+    if str(variant).split("__")[0] not in known_methods():
+        raise GeoBenchError(f"{where}: unknown variant {came(variant)}.{nearest(str(variant), known_methods())}")
+    return variant
+
+
+@cache
+def _lengths() -> dict[str, int]:
+    from geobench.catalog import load_embedded
+
+    return LENGTH | {name: max(map(len, lists)) for name, lists in load_embedded().items()}
+
+
+def origin(file: Path) -> Origin:
+    """What the name of a trace file says."""
+    stem = file.stem
+    dataset = next((d for d in sorted(_lengths(), key=len, reverse=True) if stem == d or stem.endswith(f"_{d}")), None)
+    head = stem.removesuffix(dataset).rstrip("_") if dataset else stem
+    method, _, model = head.partition("_")
+    if dataset and method:
+        check_method(method, file.name)
+    return Origin(file.name, method if method in known_methods() else None, model or None, dataset)
+
+
+def _read_lines(file: Path) -> list[dict]:
+    source, rows = origin(file), read_rows(file)
+    out = [_row(row, source, number) for number, row in enumerate(rows, 1)]
+    if not out:
+        raise GeoBenchError(f"{file.name}: holds no records")
+    return out
+
+
+def _row(row: dict, source: Origin, number: int) -> dict:
+    """One JSON record as a per-target row."""
+    where = f"{source.file} line {number}"
+    head = head_of(row, source, where)
+    name = named(head)
+    if "trace" in row:
+        before, after, suffix = _from_trace(row["trace"], head, name)
+    elif "ranks_before" in row and "ranks_after" in row:
+        ranks = [check_ranks(row[k], head["L"], f"{name}: {k}") for k in ("ranks_before", "ranks_after")]
+        before, after, suffix = float(np.median(ranks[0])), float(np.median(ranks[1])), _text(row.get("suffix"), name)
+    else:
+        raise GeoBenchError(f"{where}: expected a `trace`, or `ranks_before` and `ranks_after`, got {came(json.dumps(row))}")
+    return head | {"r_before": before, "r_after": after, "kvr": float(flag(suffix, load_lexicon())), "suffix": suffix}
+
+
+def head_of(row: dict, source: Origin, where: str) -> dict:
+    guess = "stealthrank" if "trace" in row and "model" not in row else "raf" if "trace" in row else "sts"
+    method, model = row.get("method") or source.method or guess, row.get("model") or source.model
+    variant = check_method(row.get("variant") or (f"{method}__{model}" if model else method), where)
+    dataset = row.get("dataset") or source.dataset or _dataset_of(row.get("list"))
+    target, lst = row.get("target"), row.get("list")
+    if dataset is None or not isinstance(lst, str):
+        raise GeoBenchError(f"{where}: expected a list and its data set (in the row or at the end of the file's name), got {came(lst)}")
+    size = row.get("L", _lengths().get(dataset))
+    if not isinstance(size, int) or size < 2:
+        raise GeoBenchError(f"{where}: unknown length of the lists of `{dataset}`; give `L` in each row, got {came(size)}")
+    head = {"file": source.file, "variant": variant, "ranker": model or "unknown", "dataset": dataset, "list": lst, "target": target,
+            "run": row.get("run", 1), "L": size}  # fmt: skip
+    if not isinstance(target, int) or not 1 <= target <= size:
+        raise GeoBenchError(f"{named(head)}: expected a target from 1 to {size}")
+    return head
+
+
+def _dataset_of(lst) -> str | None:
+    """The one public data set that has a list of this name."""
+    from geobench.sources import public_datasets
+
+    have = [name for name, source in public_datasets().items() if lst in source.files]
+    return have[0] if len(have) == 1 else None
+
+
+def _from_trace(trace, head: dict, name: str) -> tuple[float, float, str]:
+    """(before or nan, best rank, its suffix)."""
+    if not isinstance(trace, list) or not trace or not all(isinstance(s, dict) and {"iteration", "rank"} <= set(s) for s in trace):
+        raise GeoBenchError(f"{name}: expected a trace of iteration, rank and suffix, got {came(trace)}")
+    check_ranks([step["rank"] for step in trace], head["L"], f"{name}: trace")
+    first = next((step for step in trace if step["iteration"] == 0), None)
+    if first is None and head["variant"].split("__")[0] != "raf":
+        raise GeoBenchError(f"{name}: missing original: the trace has no sample of iteration 0")
+    best = min(trace, key=lambda step: (step["rank"], step["iteration"]))
+    return float(first["rank"]) if first else math.nan, float(best["rank"]), _text(best.get("suffix"), name)
+
+
+def _text(suffix, name: str) -> str:
+    if not isinstance(suffix, str):
+        raise GeoBenchError(f"{name}: expected the suffix as text, got {came(suffix)}")
+    return suffix
+
+
+def check_ranks(values, size: int, what: str) -> np.ndarray:
+    """Ranks as numbers; GeoBenchError for none, nan, or any outside 1..L+1."""
+    if not isinstance(values, list) or not values:
+        kind = "missing original" if "before" in what else "missing ranks"
+        raise GeoBenchError(f"{what}: {kind}: expected a list of ranks, got {came(values)}")
+    for value in values:
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not number or math.isnan(value) or not 1 <= value <= size + 1:
+            raise GeoBenchError(f"{what}: expected ranks from 1 to {size + 1} (L + 1: missing), got {came(value)}")
+    return np.asarray(values, dtype=float)

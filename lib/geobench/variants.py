@@ -1,0 +1,66 @@
+"""What a variant's name says (METHOD or METHOD__MODEL), and what each method may do and see."""
+
+from geobench.attacks import METHODS, THREAT
+
+ORDER = ("white-box", "black-box", "white-hat", "control", "external")
+OTHERS = {"stealthrank": "white_box", "raf": "white_box", "sts": "white_box"}  # also come as other people's records
+
+# access to the ranker, mechanism, what the method knows of the ranker's prompt
+FACTS = {
+    "sts": ("weights and gradients", "greedy coordinate search over suffix tokens for the target's name in first place", "all of it"),
+    "stealthrank": ("weights and gradients", "Langevin steps on suffix logits: target rank, fluency, few promotional words", "all of it"),
+    "raf": ("weights and gradients", "suffix grown token by token, rank loss weighed against fluency by entropy", "all of it"),
+    "zero_shot": ("none", "one promotional snippet from an attacker model, appended", "the item's own text"),
+    "tap": (
+        "rank of the target",
+        "tree search: an attacker model refines suffixes by their mean rank",
+        "the item, competitors' names, its past ranks",
+    ),
+    "authoritative": ("none", "rewrite in a confident, expert voice", "the item's own text"),
+    "statistics": ("none", "rewrite that adds figures", "the item's own text"),
+    "citations": ("none", "rewrite that adds sources", "the item's own text"),
+    "quotes": ("none", "rewrite that adds quotations", "the item's own text"),
+    "fluency": ("none", "rewrite for flow alone", "the item's own text"),
+    "unique_words": ("none", "rewrite with rarer words", "the item's own text"),
+    "technical_terms": ("none", "rewrite with technical vocabulary", "the item's own text"),
+    "simple_language": ("none", "rewrite in plain words", "the item's own text"),
+    "content_improvement": ("none", "rewrite for completeness and order", "the item's own text"),
+    "llm_guidance": ("none", "a generated summary before the original", "the item's own text"),
+    "injection": ("none", "an instruction to rank the item first, appended", "that a model ranks"),
+    "padding": ("none", "neutral filler of similar length, appended", "nothing"),
+    "external": ("as its author says", "texts brought in by the user", "as its author says"),
+}
+
+
+def method_of(variant: str) -> str:
+    return variant.split("__")[0]
+
+
+def model_of(variant: str) -> str:
+    """The attacker, rewriter or optimised-on model; "" for methods without one."""
+    return variant.partition("__")[2]
+
+
+def threat_of(variant: str) -> str:
+    """One of ORDER; what has no method of ours is external."""
+    method = method_of(variant)
+    return THREAT.get(METHODS.get(method) or OTHERS.get(method), "external")
+
+
+def by_threat(frame, value: str | None = None):
+    """Rows by threat model in ORDER, then by falling `value` (or by name)."""
+    place = frame["variant"].map(lambda v: ORDER.index(threat_of(v)))
+    keys = frame.assign(_threat=place, _value=-frame[value].fillna(-1e9) if value else 0)
+    return frame.loc[keys.sort_values(["_threat", "_value", "variant"], kind="stable").index].reset_index(drop=True)
+
+
+def methods_table(variants):
+    """variant, threat model, access, mechanism, knows: one row per variant of the run."""
+    import pandas as pd
+
+    rows = []
+    for variant in variants:
+        access, mechanism, knows = FACTS.get(method_of(variant), FACTS["external"])
+        row = {"variant": variant, "threat model": threat_of(variant), "access to the ranker": access, "mechanism": mechanism}
+        rows.append(row | {"knows of the prompt": knows, "model": model_of(variant) or "none"})
+    return by_threat(pd.DataFrame(rows))

@@ -1,0 +1,70 @@
+import numpy as np
+import pytest
+
+from geobench import effect_tables as tables
+from geobench.operating_points import standard_points
+from geobench.stats import cluster_bootstrap
+
+
+@pytest.fixture(scope="module")
+def data(study):
+    return study.targets(), study.scores(), study.params()
+
+
+def test_main_table_joins_effect_and_detection(data):
+    targets, scores, params = data
+    table = tables.main_table(targets, scores, standard_points(scores, 0.1), params).set_index("variant")
+    assert list(table.index) == ["tap__m", "fluency__b", "fluency__a", "injection", "padding"]  # by threat model, then by NRG
+    one = cluster_bootstrap(targets[targets.variant == "tap__m"], "nrg", 200, 0)
+    assert table.loc["tap__m", ["nrg", "nrg_lo", "nrg_hi"]].tolist() == [one.mean, one.lo, one.hi]
+    assert table.loc["injection", ["kvr", "flag_keyword", "residual_keyword"]].tolist() == [1, 1, 0]
+    assert table.loc["padding", ["kvr", "flag_keyword"]].tolist() == [0, 0]
+    assert table.loc["tap__m", "residual_keyword"] == table.loc["tap__m", "nrg"]
+    assert table.loc["tap__m", "judge_auroc"] > 0.9 and table.loc["tap__m", "note"] == "no variance between lists from b (one list)"
+    assert table.loc["tap__m", "threat"] == "black-box" and (table["flag_either"] >= table[["flag_keyword"]].max(axis=1)).all()
+
+
+def test_main_contrasts_have_both_weights_and_the_right_sign(data):
+    targets, scores, params = data
+    chosen, pairs = tables.contrast_tables(targets, params)
+    assert len(pairs) == 10
+    row = chosen[(chosen.a == "tap__m") & (chosen.b == "fluency__b")].iloc[0]
+    wide = targets.pivot(index=["dataset", "list", "target"], columns="variant", values="nrg")
+    gap = wide["tap__m"] - wide["fluency__b"]
+    assert row.target_mean == pytest.approx(gap.mean()) and row.dataset_mean == pytest.approx(gap.groupby("dataset").mean().mean())
+    assert row.dataset_lo <= row.dataset_mean <= row.dataset_hi and row.dataset_p <= row.dataset_p_holm
+    assert ("tap__m", "padding") in set(zip(chosen.a, chosen.b))
+
+
+def test_models_of_one_method_are_compared_with_its_first(data):
+    targets, scores, params = data
+    table = tables.model_table(targets, params).set_index(["method", "model"])
+    means = targets.groupby(["variant", "dataset"])["nrg"].mean().groupby("variant").mean()
+    assert table.loc[("fluency", "b"), "difference"] == pytest.approx(means["fluency__b"] - means["fluency__a"])
+    assert table.loc[("fluency", "b"), "against"] == "a" and np.isnan(table.loc[("tap", "m"), "difference"])
+
+
+def test_data_sets_of_one_list_say_why_they_have_no_interval(data):
+    targets, scores, params = data
+    table = tables.dataset_table(targets, params).set_index(["dataset", "variant"])
+    assert np.isnan(table.loc[("b", "tap__m"), "nrg_lo"]) and table.loc[("b", "tap__m"), "note"] == "no interval: one list in b"
+    assert table.loc[("a", "tap__m"), "note"] == ""
+
+
+def test_first_paper_means_and_deviations_over_lists(data):
+    targets, scores, params = data
+    table = tables.first_paper_table(targets, "a").set_index("variant")
+    lists = targets.query("dataset == 'a' and variant == 'tap__m'").groupby("list")["nrg"].mean()
+    assert table.loc["tap__m", ["nrg_mean", "nrg_sd"]].tolist() == pytest.approx([lists.mean(), lists.std()])
+
+
+def test_rankers_side_by_side(data):
+    targets, scores, params = data
+    table, long = tables.ranker_table(targets, params)
+    assert table.columns.tolist() == ["variant", "r"] and len(long) == 5
+
+
+def test_one_variant_has_no_contrasts(data):
+    targets, _, params = data
+    chosen, pairs = tables.contrast_tables(targets[targets.variant == "padding"], params)
+    assert chosen.empty and pairs.empty and "p_holm" in pairs

@@ -1,0 +1,60 @@
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from geobench.ladder_ranks import SAMPLE_FACTORS, TRACE_FACTORS, rank_ladders, read_raw, sample_table, selections, trace_table
+
+MIRROR = Path(os.environ.get("GEOBENCH_DATA_MIRROR", Path(__file__).resolve().parents[2] / "shared" / "data"))
+GRID = [[5, 7], [4, 2], [3, 6], [6, 8]]  # checkpoints x rows of the batch
+
+
+def write(tmp_path):
+    steps = [{"iteration": 100 * i, "rank": r, "suffix": "x"} for i, ranks in enumerate(GRID) for r in ranks]
+    (tmp_path / "stealthrank_m_ragroll.jsonl").write_text(json.dumps({"list": "tent", "target": 1, "trace": steps}) + "\n")
+    runs = [([5, 5, 5, 5], [1, 1, 6, 8]), ([5, 5, 3, 5], [4, 4, 2, 2])]
+    (tmp_path / "sts_m_stsdata.jsonl").write_text("".join(
+        json.dumps({"list": "books", "target": 1, "run": n, "suffix": "x", "ranks_before": b, "ranks_after": a}) + "\n"
+        for n, (b, a) in enumerate(runs, 1)
+    ))  # fmt: skip
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "selection,after,before,gain",
+    [
+        ("best of all", "one", "one", (5 - 2) / 7), ("last", "one", "one", (5 - 6) / 7), ("held out", "one", "one", (5 - 6) / 7),
+        ("best of all", "one", "median", (6 - 2) / 7), ("best of all", "median of neighbours", "one", (5 - 6.5) / 7),
+        ("held out", "median of neighbours", "one", (5 - 7) / 7),
+    ],
+)  # fmt: skip
+def test_trace_settings_by_hand(tmp_path, selection, after, before, gain):
+    rows = read_raw(write(tmp_path), "trace")["stealthrank__m, ragroll"]
+    table = trace_table(rows, {"selection": selection, "ranks_after": after, "ranks_before": before})
+    assert table.nrg.tolist() == pytest.approx([gain])
+
+
+@pytest.mark.parametrize(
+    "selection,orders,gain",
+    [
+        ("on the same ranks", "one", (3 - 2) / 9), ("on other ranks", "one", (5 - 6) / 9),
+        ("on the same ranks", "median", (4 - 2) / 9), ("on other ranks", "median", (5 - 7) / 9), ("none", "median", (-2 + 2) / 18),
+    ],
+)  # fmt: skip
+def test_sample_settings_by_hand(tmp_path, selection, orders, gain):
+    rows = read_raw(write(tmp_path), "ranks_before")["sts__m, stsdata"]
+    assert sample_table(rows, {"selection": selection, "orders": orders}).nrg.tolist() == pytest.approx([gain])
+
+
+def test_all_files_of_a_folder(tmp_path):
+    steps = rank_ladders(write(tmp_path), resamples=20)
+    rungs = [2 * (1 + len(f)) + 1 + len(f) for f in (TRACE_FACTORS, SAMPLE_FACTORS)]
+    assert steps.groupby("texts").size().to_dict() == {"stealthrank__m, ragroll": rungs[0], "sts__m, stsdata": rungs[1]}
+    assert selections(tmp_path)["selection"].tolist() == ["best of all", "last", "held out"]
+
+
+@pytest.mark.skipif(not (MIRROR / "released").is_dir(), reason="released traces absent: set GEOBENCH_DATA_MIRROR")
+def test_selection_explains_most_of_the_published_gain():
+    gain = selections(MIRROR / "released").set_index("selection")["nrg"]
+    assert gain.round(3).to_dict() == {"best of all": 0.428, "last": 0.067, "held out": 0.138}

@@ -1,0 +1,53 @@
+"""Tables of what ran, from a small run without a model."""
+
+import pytest
+
+from geobench import inventory, paths, run
+from geobench.editing import make_edits
+from geobench.errors import GeoBenchError
+from geobench.params import load
+from geobench.ranking import rank_all
+from geobench.setup_tables import changes, compute_table, datasets_table, examples_table, settings_table, unparsed_table
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    values = {"datasets": ["kitchen", "outdoor"], "lists_per_dataset": 1, "targets_per_list": 2, "rankers": ["bm25"], "main_ranker": "bm25"}
+    made = run.Run(folder / "r", load("smoke", values))
+    made.choose()
+    make_edits(made, ["injection", "padding"])
+    rank_all(made, "bm25")
+    return made
+
+
+def test_changes_by_hand():
+    assert changes("a good tent", "a very good tent") == "a {+very+} good tent"
+    assert changes("a good tent", "a bad tent") == "a [-good-] {+bad+} tent"
+    assert changes("same", "same") == "same"
+    words = " ".join(f"w{n}" for n in range(20))
+    assert changes(words, words + " end") == "w0 w1 w2 w3 w4 ... w15 w16 w17 w18 w19 {+end+}"
+
+
+def test_tables_of_a_run(work):
+    sets = datasets_table(work.selected).set_index("dataset")
+    assert sets["lists"].tolist() == [1, 1] and sets["targets"].tolist() == [2, 2] and sets.loc["kitchen", "items"] in (6, 7)
+    examples = examples_table(work)
+    assert examples["variant"].tolist() == ["injection", "padding"] and examples["text"].str.contains("{+", regex=False).all()
+    assert unparsed_table(work).values.tolist() == [["bm25", "all", 2 + 2 * 4, 1.0]]
+    settings = settings_table(work)
+    assert settings[settings.setting == "ranker.read_out"]["value"].tolist() == ["bm25"]
+    assert settings[(settings.records == "parameters") & (settings.setting == "resamples")]["value"].tolist() == ["5000"]
+    assert compute_table(work)["targets"].tolist() == [4, 4]
+
+
+def test_provenance_counts_the_records(work):
+    table = inventory.provenance(work.folder).set_index(["item", "records"])
+    assert table.loc[("table_01_methods", "edits/*.jsonl"), ["files", "lines"]].tolist() == [2, 2 * 5]  # a fingerprint and 4 records each
+    assert set(table.index.get_level_values("item")) == set(inventory.TABLES) | set(inventory.FIGURES)
+    with pytest.raises(GeoBenchError, match="no table or figure `table_99`"):
+        inventory.caption("table_99")
+
+
+def test_paths_stay_out_of_the_tables(work):
+    assert str(paths.ROOT) not in settings_table(work).to_csv()
