@@ -17,3 +17,4 @@ if [ "$(cat "$VENV/.pinned" 2>/dev/null)" != "$PIN" ]; then
   echo "$PIN" > "$VENV/.pinned"
 fi
 export PYTHONHASHSEED=0 SOURCE_DATE_EPOCH=1767225600 MPLBACKEND=Agg TOKENIZERS_PARALLELISM=false HF_HUB_DISABLE_TELEMETRY=1 TQDM_DISABLE=1 PYTHONWARNINGS="ignore:IProgress not found"
+export PYTHONPATH="$ROOT/lib${PYTHONPATH:+:$PYTHONPATH}"  # this checkout, whatever else is installed
