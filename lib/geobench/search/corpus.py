@@ -58,7 +58,7 @@ class Claims(_Strict):
     false_claim: str = Field(min_length=1)
     true_statement: str = Field(min_length=1)
     categories: list[Category] = Field(min_length=1)
-    key: Key
+    key: Key | None = None  # None: no hand-written key (public queries), so that only an LLM judge gives verdicts
 
 
 class Instance(Claims):
