@@ -14,11 +14,12 @@ from geobench.errors import GeoBenchError, nearest
 from geobench.params import RESULT_FREE, load
 from geobench.records import differences
 
+SEARCH = "11"  # first notebook of the search track, which needs no catalog and no edits
 GROUPS = {"02_white_box": ("white_box",), "03_black_box": ("black_box", "controls"), "04_rewrites": ("rewrites",)}
 
 
 def notebooks() -> list[str]:
-    """Names of the ranking track's notebooks, in order."""
+    """Names of the notebooks, in order: 01 to 08 ranking track, 11 on search track."""
     return sorted(f.stem for f in paths.NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))
 
 
@@ -66,11 +67,22 @@ def digest(made: Plan, name: str) -> str:
         h.update(file.read_bytes())
     for file in map(Path, made.params.external_edits):
         h.update((paths.ROOT / file).read_bytes() if (paths.ROOT / file).exists() else b"")
+    if name >= SEARCH:
+        return _search_digest(made, name, h)
     for file in sorted(made.folder.glob("edits/*.jsonl")) if name >= "05" else ():
         h.update(file.read_bytes())
     for kind in ("ranks/*/*.jsonl", "scores/*.jsonl") if name >= "07" else ():
         for file in sorted(made.folder.glob(kind)):
             h.update(file.read_bytes())
+    return h.hexdigest()
+
+
+def _search_digest(made: Plan, name: str, h) -> str:
+    """The same for the search track: its corpus, and from notebook 12 on the chosen instances."""
+    files = [*sorted((paths.ROOT / "data" / "embedded" / "search").glob("*.[jc]s*")), paths.ROOT / made.params.search_corpus / "instances.jsonl"]
+    files += [made.folder / "search" / "instances.jsonl"] if name >= "12" else []
+    for file in files:
+        h.update(file.read_bytes() if file.exists() else b"")
     return h.hexdigest()
 
 
@@ -119,12 +131,15 @@ def _clear(made: Plan) -> None:
         folder = {"05_ranking": "ranks", "06_detection": "scores"}.get(name)
         if folder:
             shutil.rmtree(made.folder / folder, ignore_errors=True)
+        for stale in {"11_search_data": ("",), "12_search_answers": ("contexts.jsonl", "answers", "grades")}.get(name, ()):
+            where = made.folder / "search" / stale
+            shutil.rmtree(where, ignore_errors=True) if where.is_dir() else where.unlink(missing_ok=True)
 
 
 def _borrow(made: Plan, say) -> None:
     """A new run of later notebooks takes the catalog and edits of the profile's own run, if it has none."""
     source = paths.RESULTS / made.profile
-    if made.chosen and made.chosen[0] > "04_rewrites" and not (made.folder / "catalog.jsonl").exists():
+    if made.chosen and "04_rewrites" < made.chosen[0] < SEARCH and not (made.folder / "catalog.jsonl").exists():
         if source == made.folder or not (source / "catalog.jsonl").exists():
             raise GeoBenchError(f"{made.folder} has no catalog or edits, and neither has {source}: run ./run_all.sh --profile {made.profile} first")
         import shutil

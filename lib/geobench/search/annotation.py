@@ -17,7 +17,8 @@ FIELDS = ("item", "query", "false_claim", "true_statement", "criterion", "answer
 FORM = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Annotation sheet</title><style>
 :root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:50rem;margin:auto;padding:1rem}
 fieldset{margin:1rem 0;padding:1rem}label{display:block}blockquote{border-left:3px solid #888;margin:.5rem 0;padding-left:.8rem}</style>
-<h1>Annotation sheet</h1><p>For each answer choose what it says. When you are done, save the file and send it back. Nothing leaves this page.</p>
+<h1>Annotation sheet</h1><p>For each answer choose what it says.
+When you are done, save the file and send it back. Nothing leaves this page.</p>
 <p><button id="save">Save as CSV</button> <span id="left"></span></p><form id="form">ROWS</form><script>
 const rows=[...document.querySelectorAll("fieldset")],quote=t=>'"'+t.replace(/"/g,'""')+'"';
 const value=r=>(r.querySelector("input[type=radio]:checked")||{value:""}).value;
@@ -25,7 +26,8 @@ const left=()=>document.getElementById("left").textContent=rows.filter(r=>!value
 document.getElementById("form").addEventListener("change",left);left();
 document.getElementById("save").addEventListener("click",()=>{const lines=["item,asr,remove"];
 for(const r of rows)lines.push([r.id,value(r),quote(r.querySelector("input[type=text]").value)].join(","));
-const a=document.createElement("a");a.href=URL.createObjectURL(new Blob([lines.join("\\n")+"\\n"],{type:"text/csv"}));a.download="labels.csv";a.click()});
+const a=document.createElement("a");a.href=URL.createObjectURL(new Blob([lines.join("\\n")+"\\n"],{type:"text/csv"}));
+a.download="labels.csv";a.click()});
 </script></html>
 """
 CHOICES = (("1", "asserts the false statement"), ("0.5", "both, doubtful, or neither"), ("0", "right"))
@@ -68,8 +70,9 @@ def _fieldset(row: dict) -> str:
     text = {k: html.escape(v) for k, v in row.items()}
     radios = "".join(f'<label><input type="radio" name="{text["item"]}" value="{v}"> {label}</label>' for v, label in CHOICES)
     return (
-        f'<fieldset id="{text["item"]}"><legend>{text["query"]}</legend><p>False: {text["false_claim"]}<br>True: {text["true_statement"]}<br>'
-        f'Success: {text["criterion"]}</p><blockquote>{text["answer"]}</blockquote>{radios}'
+        f'<fieldset id="{text["item"]}"><legend>{text["query"]}</legend><p>False: {text["false_claim"]}<br>'
+        f'True: {text["true_statement"]}<br>'
+        f"Success: {text['criterion']}</p><blockquote>{text['answer']}</blockquote>{radios}"
         '<label>Remove this query, because: <input type="text"></label></fieldset>'
     )
 
@@ -101,7 +104,7 @@ def _level(text: str, where: str) -> float | None:
 
 
 def agreement_table(raters: dict[str, dict[str, float]], resamples: int = 10_000, seed: int = 0):
-    """Cohen's kappa of every pair of raters over the items both rated (plain, linear-weighted), and Fleiss' kappa of all over those all rated."""
+    """Cohen's kappa of every pair over the items both rated (plain, linear-weighted), and Fleiss' kappa of all over those all rated."""
     import pandas as pd
 
     names, rows = list(raters), []
@@ -121,5 +124,10 @@ def agreement_table(raters: dict[str, dict[str, float]], resamples: int = 10_000
 
 def removals(labels: dict[str, dict[str, dict]], items: dict[str, str]) -> list[dict]:
     """Queries that a reader wants out: {"name", "reader", "reason"}; `items` maps item keys to instance names."""
-    rows = {(items[i], reader, l["remove"]) for reader, found in labels.items() for i, l in found.items() if l["remove"] and i in items}
+    rows = {
+        (items[i], reader, label["remove"])
+        for reader, found in labels.items()
+        for i, label in found.items()
+        if label["remove"] and i in items
+    }
     return [dict(zip(("name", "reader", "reason"), row)) for row in sorted(rows)]

@@ -25,7 +25,9 @@ def chunk(text: str, tokenizer, size: int = 512, overlap: int = 128, document: i
     """
     if not 0 <= overlap < size:
         raise GeoBenchError(f"chunks: expected 0 <= overlap < size, got overlap {overlap} and size {size}")
-    spans = [s for s in tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)["offset_mapping"] if s[1] > s[0]]
+    spans = [
+        s for s in tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)["offset_mapping"] if s[1] > s[0]
+    ]
     if not spans:
         raise GeoBenchError(f"source {document}: the document is empty")
     chunks, first = [], 0

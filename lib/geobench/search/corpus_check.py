@@ -56,9 +56,9 @@ def _keys(one: Instance):
             yield f"{label} does not assert the truth by its key"
         if count(text, false):
             yield f"{label} asserts the false claim by its key"
-    for kind, key, other, texts in (
-        ("false", false, true, [one.false_claim, *one.false_paraphrases]), ("true", true, false, [one.true_statement, *one.true_paraphrases]),
-    ):  # fmt: skip
+    claims = ("false", false, true, [one.false_claim, *one.false_paraphrases])
+    truths = ("true", true, false, [one.true_statement, *one.true_paraphrases])
+    for kind, key, other, texts in (claims, truths):
         for text in texts:
             if not count(text, key) or count(text, other):
                 yield f"the {kind} key does not fit {text!r}"
@@ -85,7 +85,12 @@ def check_leakage(instances: list[Instance], triples: list[Triple], limit: float
     """Topics or texts that the two parts share: equal names or topics, or a clean training text too like an evaluation text."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    faults = [f"{t.name}: name or topic is also in the evaluation part" for t in triples for i in instances if t.name == i.name or t.topic == i.topic]
+    faults = [
+        f"{t.name}: name or topic is also in the evaluation part"
+        for t in triples
+        for i in instances
+        if t.name == i.name or t.topic == i.topic
+    ]
     left, right = [t.clean for t in triples], [i.clean_text + "\n" + i.query for i in instances]
     matrix = TfidfVectorizer(stop_words="english", sublinear_tf=True).fit_transform(left + right)
     cosine = (matrix[: len(left)] @ matrix[len(left) :].T).toarray()

@@ -24,7 +24,7 @@ def scores(main, value: str = "asr"):
 
 
 def margins(rows: list[dict]):
-    """Mean paraphrase margin (context minus prior, nats) per query, sorted by the ID value; right of zero the model prefers the false claim."""
+    """Mean paraphrase margin (context minus prior, nats) per query, sorted by the ID value; right of zero: prefers the false claim."""
     by_name: dict[str, dict] = {}
     for row in rows:
         by_name.setdefault(row["name"], {})[row["condition"]] = sum(row["margins"][:-1]) / max(1, len(row["margins"]) - 1)

@@ -12,7 +12,9 @@ Texts are compared in lower case with number words as digits, `%` as percent and
 import re
 from functools import lru_cache
 
-ONES = dict(zip("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split(), range(20)))
+ONES_TO_TEN = "zero one two three four five six seven eight nine ten"
+TEENS = "eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
+ONES = {word: n for n, word in enumerate(f"{ONES_TO_TEN} {TEENS}".split())}
 TENS = dict(zip("twenty thirty forty fifty sixty seventy eighty ninety".split(), range(20, 100, 10)))
 NEGATIONS = {"not", "never", "no", "nor", "without", "cannot", "neither", "unlike", "hardly", "avoid"}
 NEGATING = ("rather than", "instead of", "contrary to", "as opposed to", "no longer", "far from", "other than", "more than", "less than")
@@ -51,7 +53,9 @@ def sentences(text: str) -> list[str]:
 def _terms(alternative: str) -> tuple[re.Pattern, ...]:
     patterns = []
     for term in alternative.split("&"):
-        spellings = [re.escape(normalise(s)).replace(r"\*", r"\w*") if "*" not in s else re.escape(normalise(s)) + r"\w*" for s in term.split("|")]
+        spellings = [
+            re.escape(normalise(s)).replace(r"\*", r"\w*") if "*" not in s else re.escape(normalise(s)) + r"\w*" for s in term.split("|")
+        ]
         patterns.append(re.compile(rf"(?<![\w.-])(?:{'|'.join(spellings)})(?!\w)"))
     return tuple(patterns)
 

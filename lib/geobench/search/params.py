@@ -41,5 +41,6 @@ class SearchParams(BaseModel):
             spec(model)
         if self.search_chunk_overlap >= self.search_chunk_tokens:
             raise GeoBenchError(
-                f"search_chunk_overlap: expected less than search_chunk_tokens ({self.search_chunk_tokens}), got {self.search_chunk_overlap}"
+                f"search_chunk_overlap: expected less than search_chunk_tokens, {self.search_chunk_tokens}, "
+                f"got {self.search_chunk_overlap}"
             )

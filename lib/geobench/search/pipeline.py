@@ -51,7 +51,9 @@ class SearchRun:
         """The instances chosen by notebook 11."""
         file = self.folder / "instances.jsonl"
         if not file.exists():
-            raise GeoBenchError(f"no search instances in {self.folder}: run notebook 11_search_data first (./run_all.sh --only 11_search_data)")
+            raise GeoBenchError(
+                f"no search instances in {self.folder}: run notebook 11_search_data first (./run_all.sh --only 11_search_data)"
+            )
         return [parse(line, Instance, f"instances.jsonl:{n}") for n, line in enumerate(file.read_text("utf-8").splitlines(), 1)]
 
     @cached_property
@@ -80,7 +82,8 @@ class SearchRun:
         sources = one.documents(condition)
         hits = self.engine.search(one.query, sources)
         shown = passages(sources, hits)
-        rows = [{"document": h.chunk.document, "chunk": h.chunk.number, "start": h.chunk.start, "end": h.chunk.end, "tokens": h.chunk.tokens,
+        rows = [{"document": h.chunk.document, "chunk": h.chunk.number, "start": h.chunk.start, "end": h.chunk.end,
+                 "tokens": h.chunk.tokens,
                  "mixed": round(h.mixed, 6), "rerank": round(h.rerank, 6)} for h in hits]  # fmt: skip
         return {"name": one.name, "condition": condition, "target": one.target, "hits": rows, "passages": [p.__dict__ for p in shown]}
 
@@ -108,7 +111,9 @@ class SearchRun:
         for start in range(0, len(tasks), size):
             group = tasks[start : start + size]
             if read_out == "generate":
-                made = victims.generate(engine, [(i.query, shown) for i, shown, _ in group], self.p.search_answer_tokens, [n for *_, n in group])
+                made = victims.generate(
+                    engine, [(i.query, shown) for i, shown, _ in group], self.p.search_answer_tokens, [n for *_, n in group]
+                )
             elif read_out == "extractive":
                 made = [victims.extract(one.query, shown, self.embeddings) for one, shown, _ in group]
             else:
@@ -122,7 +127,7 @@ class SearchRun:
         return self.folder / "answers" / f"{victim.replace(':', '__')}.jsonl"
 
     def answers(self, victim: str) -> list[dict]:
-        """Answers with `stance`, `asr` and `accuracy`; written answers are judged by their key here, so that a mended key needs no new answers."""
+        """Answers with `stance`, `asr` and `accuracy`; the key judge reads written ones here, so that a mended key needs no new answers."""
         by_name = {i.name: i for i in self.instances}
         rows = []
         for row in read_records(self.answers_file(victim)):

@@ -15,7 +15,8 @@ def measure(search: SearchRun) -> list[dict]:
     p, instances = search.p, search.instances
     limit = open_model(p.search_encoder).model.max_seq_length - 2
     identity = {
-        "corpus": corpus_sha(instances), "encoder": open_model(p.search_encoder).identity(), "reference": open_model(p.reference_model).identity(),
+        "corpus": corpus_sha(instances), "encoder": open_model(p.search_encoder).identity(),
+        "reference": open_model(p.reference_model).identity(),
         "prompt": prompt_sha("search_naturalness"), "limit": p.perplexity_limit, "answers": [yes_no.YES, yes_no.NO],
     }  # fmt: skip
     with Records(search.folder / "gate.jsonl", identity, ("name",)) as records:
@@ -88,5 +89,7 @@ def run_rewriting(search: SearchRun, template: str = "main") -> list[dict]:
     name = "rewrites.jsonl" if template == "main" else f"rewrites_{template}.jsonl"
     with Records(search.folder / name, identity, ("name", "step")) as records:
         for one in chosen:
-            rewriting.rewrite(records, engine, one.name, one.query, one.clean_text, p.search_rewrite_tokens, p.search_rewrite_retries, template)
+            rewriting.rewrite(
+                records, engine, one.name, one.query, one.clean_text, p.search_rewrite_tokens, p.search_rewrite_retries, template
+            )
     return read_records(search.folder / name)

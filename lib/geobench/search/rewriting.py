@@ -99,7 +99,9 @@ def ask(engine, step: str, fields: dict, tokens: int, retries: int, template: st
     return {"state": "failed", "result": None, "reasons": reasons, "raw": raw}
 
 
-def rewrite(records, engine, name: str, query: str, text: str, tokens: int, retries: int, template: str = "main", reasons: dict | None = None) -> dict:
+def rewrite(
+    records, engine, name: str, query: str, text: str, tokens: int, retries: int, template: str = "main", reasons: dict | None = None
+) -> dict:
     """All steps of one query into `records` (key: name, step); returns {step: record}. `reasons` names steps to make again and why."""
     done, reasons = {}, reasons or {}
     for step in STEPS:

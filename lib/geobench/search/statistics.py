@@ -63,7 +63,7 @@ def _rows(frame, value: str, by: list[str], resamples: int, seed: int):
 
 
 def main_table(frame, resamples: int = 10_000, seed: int = 0):
-    """Per victim and condition: mean ASR score (the attack's success under ID, the claim's own rate elsewhere) and accuracy, with intervals."""
+    """Per victim and condition: mean ASR score (under clean and IP: the claim's own rate) and accuracy, with intervals."""
     import pandas as pd
 
     asr = pd.DataFrame(_rows(frame, "asr", ["victim", "condition"], resamples, seed))
