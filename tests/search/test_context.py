@@ -22,5 +22,5 @@ def test_citations_valid_and_not():
 
 def test_the_prompt_holds_query_sources_and_numbers():
     text = messages("How deep {x}?", passages(SOURCES, [hit(1, 0, 10)]))[1]["content"]
-    assert "[1] T1 (https://x.example/1)\n0123456789" in text and "How deep {x}?" in text
+    assert "[1] 0123456789\n(source 1: T1, https://x.example/1)" in text and "How deep {x}?" in text
     assert "no source" in messages("q", [])[1]["content"]
