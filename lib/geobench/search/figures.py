@@ -35,7 +35,7 @@ def margins(rows: list[dict]):
         axes.scatter(x, range(len(order)), s=10, marker=MARKERS[condition], color=COLOURS[condition], label=LABELS[condition], lw=0)
     axes.axvline(0, color="0.4", lw=0.6, zorder=0)
     axes.set_yticks(range(len(order)), [n.replace("_", " ") for n in order], fontsize=5)
-    axes.set(xlabel="preference for the false claim (nats, context minus prior)")
+    axes.set(xlabel="preference for the false claim (nats)")
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=6, frameon=False)
     return figure
 
