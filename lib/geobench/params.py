@@ -5,16 +5,17 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import ConfigDict, Field, ValidationError, field_validator
 
 from geobench import paths
 from geobench.errors import GeoBenchError, came, nearest
+from geobench.search.params import SearchParams
 
 RESULT_FREE = {"batch_size", "checkpoint_every", "notebooks"}  # never part of a result's identity
 
 
-class Params(BaseModel):
-    """Every parameter of the ranking track; params/base.yaml says what each means."""
+class Params(SearchParams):
+    """Every parameter, those of the search track from its mixin; params/base.yaml says what each means."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -142,6 +143,7 @@ class Params(BaseModel):
             parse_name(ranker)
         if self.main_ranker not in self.rankers:
             raise GeoBenchError(f"main_ranker: `{self.main_ranker}` is not among rankers {self.rankers}")
+        self.require_search()
         return self
 
     def identity(self) -> dict:

@@ -18,11 +18,12 @@ from geobench.records import differences
 from geobench.tables import put
 
 RUN_NAME = re.compile(r"\w[\w.-]*")
+SEARCH = "11"  # first notebook of the search track, which needs no catalog and no edits
 GROUPS = {"02_white_box": ("white_box",), "03_black_box": ("black_box", "controls"), "04_rewrites": ("rewrites",)}
 
 
 def notebooks() -> list[str]:
-    """Names of the ranking track's notebooks, in order."""
+    """Names of the notebooks, in order: 01 to 08 ranking track, 11 on search track."""
     return sorted(f.stem for f in paths.NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))
 
 
@@ -84,6 +85,8 @@ def digest(made: Plan, name: str) -> str:
         h.update(file.read_bytes())
     for file in map(Path, made.params.external_edits):
         h.update((paths.ROOT / file).read_bytes() if (paths.ROOT / file).exists() else b"")
+    if name >= SEARCH:
+        return _search_digest(made, name, h)
     for file in sorted(made.folder.glob("edits/*.jsonl")) if name >= "05" else ():
         h.update(file.read_bytes())
     for kind in ("ranks/*/*.jsonl", "scores/*.jsonl") if name >= "07" else ():
@@ -99,6 +102,16 @@ def _released(made: Plan, name: str) -> list[Path]:
     from geobench.released import record_files, released_folder
 
     return record_files(released_folder(made.params.released_dir)) if name[:2] in ("09", "10") else []
+
+
+def _search_digest(made: Plan, name: str, h) -> str:
+    """The same for the search track: its corpus, and from notebook 12 on the chosen instances."""
+    embedded = (paths.ROOT / "data" / "embedded" / "search").glob("*.[jc]s*")
+    files = [*sorted(embedded), paths.ROOT / made.params.search_corpus / "instances.jsonl"]
+    files += [made.folder / "search" / "instances.jsonl"] if name >= "12" else []
+    for file in files:
+        h.update(file.read_bytes() if file.exists() else b"")
+    return h.hexdigest()
 
 
 def execute(made: Plan, say=print) -> list[dict]:
@@ -158,6 +171,9 @@ def _clear(made: Plan) -> None:
         folder = {"05_ranking": "ranks", "06_detection": "scores"}.get(name)
         if folder:
             shutil.rmtree(made.folder / folder, ignore_errors=True)
+        for stale in {"11_search_data": ("",), "12_search_answers": ("contexts.jsonl", "answers", "grades")}.get(name, ()):
+            where = made.folder / "search" / stale
+            shutil.rmtree(where, ignore_errors=True) if where.is_dir() else where.unlink(missing_ok=True)
 
 
 def _borrow(made: Plan, say) -> None:

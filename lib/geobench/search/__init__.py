@@ -1,0 +1,1 @@
+"""The search track: rewritten web sources against a retrieve-then-generate search engine (Counter-GEO-Bench)."""

@@ -1,0 +1,46 @@
+"""Parameters of the search track, mixed into `geobench.params.Params`; params/base.yaml says what each means."""
+
+from pydantic import BaseModel, Field
+
+from geobench.errors import GeoBenchError
+
+
+class SearchParams(BaseModel):
+    """Fields `search_*`; the reference model, seed and batch size are the ranking track's."""
+
+    search_corpus: str = Field("embedded", min_length=1)
+    search_instances: int | None = Field(None, ge=1)
+    search_folder: str | None = None
+    search_rewriter: str = "smollm2-135m"
+    search_rewrite_queries: int = Field(0, ge=0)
+    search_rewrite_tokens: int = Field(800, ge=16)
+    search_rewrite_retries: int = Field(2, ge=0)
+    search_gate_threshold: float = Field(0.65, ge=0, le=1)
+    search_gate_levels: list[float] = Field([0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8], min_length=1)
+    search_encoder: str = "minilm"
+    search_reranker: str = "minilm"
+    search_chunk_tokens: int = Field(512, ge=8)
+    search_chunk_overlap: int = Field(128, ge=0)
+    search_sparse_weight: float = Field(0.3, ge=0, le=1)
+    search_candidates: int = Field(50, ge=1)
+    search_top: int = Field(12, ge=1)
+    search_victims: list[str] = Field(["smollm2-135m:generate", "smollm2-135m:likelihood", "minilm:extractive"], min_length=1)
+    search_answer_tokens: int = Field(256, ge=8)
+    search_judge: str | None = None
+    search_judge_answers: int | None = Field(None, ge=1)
+    search_resamples: int = Field(10_000, ge=2)
+
+    def require_search(self) -> None:
+        """Refuse unknown models, victims and an overlap that is not smaller than the chunk."""
+        from geobench.models import spec
+        from geobench.search.victims import parse_victim
+
+        for victim in self.search_victims:
+            parse_victim(victim)
+        for model in (self.search_rewriter, self.search_encoder, self.search_reranker, self.search_judge or self.search_rewriter):
+            spec(model)
+        if self.search_chunk_overlap >= self.search_chunk_tokens:
+            raise GeoBenchError(
+                f"search_chunk_overlap: expected less than search_chunk_tokens, {self.search_chunk_tokens}, "
+                f"got {self.search_chunk_overlap}"
+            )

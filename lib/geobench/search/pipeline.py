@@ -1,0 +1,141 @@
+"""The search track's files in a run's folder, each made from the one before: instances -> gate -> contexts -> answers -> verdicts.
+
+All lie in `<run>/search/`. Units are (name, condition); a finished unit is never made again.
+"""
+
+import hashlib
+import json
+from functools import cached_property
+from pathlib import Path
+
+from geobench.errors import GeoBenchError
+from geobench.models import open_model
+from geobench.records import Records, read_records
+from geobench.sampling import draw
+from geobench.search import verdicts, victims
+from geobench.search.context import Passage, passages
+from geobench.search.corpus import CONDITIONS, Instance, load_instances, parse
+from geobench.search.retrieval import Embeddings, SearchEngine
+
+UNIT = ("name", "condition")
+
+
+def corpus_sha(instances: list[Instance]) -> str:
+    """First 16 hex digits of the sha256 of the instances' content, whatever their order."""
+    rows = sorted(i.model_dump_json() for i in instances)
+    return hashlib.sha256("\n".join(rows).encode()).hexdigest()[:16]
+
+
+class SearchRun:
+    """The search side of a run: `folder` is `<run>/search`."""
+
+    def __init__(self, work):
+        self.work, self.p, self.folder = work, work.params, Path(work.folder) / "search"
+
+    def choose(self) -> list[Instance]:
+        """Draw the run's instances, check them, and write `instances.jsonl`."""
+        from geobench.search.corpus_check import check_instance
+
+        path = None if self.p.search_corpus == "embedded" else Path(self.p.search_corpus) / "instances.jsonl"
+        known = {i.name: i for i in load_instances(path)}
+        chosen = [known[n] for n in draw(known, self.p.search_instances, self.p.seed, "search")]
+        if path is None and (faults := [f for one in chosen for f in check_instance(one)]):
+            raise GeoBenchError(f"search corpus: {len(faults)} faults, first: {faults[0]}")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / "instances.jsonl").write_text("".join(i.model_dump_json() + "\n" for i in chosen), "utf-8")
+        self.__dict__.pop("instances", None)
+        return chosen
+
+    @cached_property
+    def instances(self) -> list[Instance]:
+        """The instances chosen by notebook 11."""
+        file = self.folder / "instances.jsonl"
+        if not file.exists():
+            raise GeoBenchError(
+                f"no search instances in {self.folder}: run notebook 11_search_data first (./run_all.sh --only 11_search_data)"
+            )
+        return [parse(line, Instance, f"instances.jsonl:{n}") for n, line in enumerate(file.read_text("utf-8").splitlines(), 1)]
+
+    @cached_property
+    def embeddings(self) -> Embeddings:
+        return Embeddings(open_model(self.p.search_encoder), self.folder / "embeddings.npz")
+
+    @cached_property
+    def engine(self) -> SearchEngine:
+        return SearchEngine(self.embeddings, open_model(self.p.search_reranker), self.p)
+
+    def _identity(self) -> dict:
+        return {"corpus": corpus_sha(self.instances)}
+
+    def make_contexts(self) -> list[dict]:
+        """Search for every query under every condition; the four other sources are embedded once."""
+        identity = self._identity() | {"engine": self.engine.identity()}
+        with Records(self.folder / "contexts.jsonl", identity, UNIT) as records:
+            for one in self.instances:
+                for condition in CONDITIONS:
+                    if (one.name, condition) not in records.done:
+                        records.append(self._context(one, condition))
+        self.embeddings.save()
+        return self.contexts()
+
+    def _context(self, one: Instance, condition: str) -> dict:
+        sources = one.documents(condition)
+        hits = self.engine.search(one.query, sources)
+        shown = passages(sources, hits)
+        rows = [{"document": h.chunk.document, "chunk": h.chunk.number, "start": h.chunk.start, "end": h.chunk.end,
+                 "tokens": h.chunk.tokens,
+                 "mixed": round(h.mixed, 6), "rerank": round(h.rerank, 6)} for h in hits]  # fmt: skip
+        return {"name": one.name, "condition": condition, "target": one.target, "hits": rows, "passages": [p.__dict__ for p in shown]}
+
+    def contexts(self) -> list[dict]:
+        place = {i.name: n for n, i in enumerate(self.instances)}
+        rows = [r for r in read_records(self.folder / "contexts.jsonl") if r["name"] in place]
+        return sorted(rows, key=lambda r: (place[r["name"]], CONDITIONS.index(r["condition"])))
+
+    def make_answers(self, victim: str) -> list[dict]:
+        """A victim's answers with the key judge's verdicts, for every instance and condition."""
+        contexts = self.contexts()
+        identity = self._identity() | {"contexts": _digest(contexts), "victim": victims.identity(victim, self.p.search_answer_tokens)}
+        with Records(self.answers_file(victim), identity, UNIT) as records:
+            todo = [c for c in contexts if (c["name"], c["condition"]) not in records.done]
+            by_name = {i.name: i for i in self.instances}
+            for row in self._answers(victim, todo, by_name) if todo else ():
+                records.append(row)
+        return self.answers(victim)
+
+    def _answers(self, victim: str, contexts: list[dict], by_name: dict):
+        engine, read_out = victims.open_victim(victim, self.p.batch_size)
+        tasks = [(by_name[c["name"]], [Passage(**p) for p in c["passages"]], f"{c['name']} {c['condition']}") for c in contexts]
+        size = 3 * self.p.batch_size if read_out == "generate" else 1
+        prior: dict[str, list] = {}
+        for start in range(0, len(tasks), size):
+            group = tasks[start : start + size]
+            if read_out == "generate":
+                made = victims.generate(
+                    engine, [(i.query, shown) for i, shown, _ in group], self.p.search_answer_tokens, [n for *_, n in group]
+                )
+            elif read_out == "extractive":
+                made = [victims.extract(one.query, shown, self.embeddings) for one, shown, _ in group]
+            else:
+                one, shown, what = group[0]
+                made = [victims.prefer(engine, one, shown, prior.get(one.name), what)]
+                prior[one.name] = made[0]["prior"]
+            for context, answer in zip(contexts[start : start + size], made):
+                yield {"name": context["name"], "condition": context["condition"]} | answer
+
+    def answers_file(self, victim: str) -> Path:
+        return self.folder / "answers" / f"{victim.replace(':', '__')}.jsonl"
+
+    def answers(self, victim: str) -> list[dict]:
+        """Answers with `stance`, `asr` and `accuracy`; the key judge reads written ones here, so that a mended key needs no new answers."""
+        by_name = {i.name: i for i in self.instances}
+        rows = []
+        for row in read_records(self.answers_file(victim)):
+            if row["name"] in by_name:
+                stance = row.get("stance") or verdicts.key_stance(row["answer"], by_name[row["name"]].key)
+                rows.append(row | {"victim": victim, "stance": stance} | verdicts.scores(stance))
+        return rows
+
+
+def _digest(rows: list[dict]) -> str:
+    return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()[:16]

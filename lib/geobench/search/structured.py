@@ -1,0 +1,20 @@
+"""Structured output: the JSON object in a model's reply, whatever stands around it."""
+
+import json
+import re
+
+from geobench.errors import GeoBenchError, came
+
+
+def json_object(reply: str) -> dict:
+    """The first complete JSON object of a reply (code fences and thinking are skipped); GeoBenchError where there is none."""
+    text = re.sub(r"<think>.*?</think>", "", reply, flags=re.DOTALL)
+    decoder = json.JSONDecoder(strict=False)
+    for match in re.finditer(r"\{", text):
+        try:
+            found, _ = decoder.raw_decode(text, match.start())
+        except ValueError:
+            continue
+        if isinstance(found, dict) and found:
+            return found
+    raise GeoBenchError(f"expected a JSON object, got {came(reply)}")

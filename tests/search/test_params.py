@@ -1,0 +1,35 @@
+import pytest
+
+from geobench.errors import GeoBenchError
+from geobench.params import load
+
+
+def test_the_papers_defaults_and_the_smoke_profile():
+    from geobench.search.params import SearchParams
+
+    base, smoke = SearchParams(), load("smoke")
+    assert (base.search_chunk_tokens, base.search_chunk_overlap, base.search_sparse_weight, base.search_candidates, base.search_top) == (
+        512,
+        128,
+        0.3,
+        50,
+        12,
+    )
+    assert base.search_gate_threshold == 0.65 and base.search_resamples == 10_000
+    assert smoke.search_chunk_overlap / smoke.search_chunk_tokens == 128 / 512 and smoke.search_victims == base.search_victims
+
+
+@pytest.mark.parametrize(
+    "values,said",
+    [
+        ({"search_tops": 3}, "Did you mean `search_top`?"),
+        ({"search_victims": ["smollm2-135m:generat"]}, "Did you mean `generate`?"),
+        ({"search_encoder": "mini"}, "unknown model `mini`"),
+        ({"search_chunk_overlap": 96}, "search_chunk_overlap: expected less than"),
+        ({"search_sparse_weight": 2.0}, "search_sparse_weight"),
+    ],
+)
+def test_faults(values, said):
+    with pytest.raises(GeoBenchError) as error:
+        load("smoke", values)
+    assert said in str(error.value)
