@@ -108,7 +108,8 @@ def exact(asked) -> dict:
     losses, seconds = timed(lambda: candidates.candidate_losses(engine.model, here.past, slots, here.tail, here.goal, base=base))
     work, rate = floor_seconds(engine, here, slot, slots)
     row = {"part": "exact", "tokens": [len(here.head), len(slot), len(here.tail), len(here.goal)], "candidates": len(slots)}
-    row |= {"gradient": gradient, "losses": seconds, "step": gradient + seconds, "share_of_floor": work / rate / seconds, "gemm_gflops": rate}
+    row |= {"gradient": gradient, "losses": seconds, "step": gradient + seconds, "share_of_floor": work / rate / seconds}
+    row["gemm_gflops"] = rate
     for name, batch in (("default", None), ("batch_4", 4)) if asked.peer else ():
         other = peer(asked.peer, engine, here, slot, slots, batch)
         row[f"nanogcg_{name}"] = other["gradient"] + other["losses_seconds"]
