@@ -67,7 +67,8 @@ def peer(python: str, engine, here, slot, candidates, batch) -> dict:
 
     asked = {"weights": str(locate(engine.spec)[0]), "head": here.head, "slot": slot, "tail": here.tail, "goal": here.goal}
     asked |= {"candidates": candidates, "batch": batch, "threads": 1}
-    done = subprocess.run([python, str(PEER)], input=json.dumps(asked), capture_output=True, text=True, check=True)
+    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run([python, str(PEER)], input=json.dumps(asked), stdout=subprocess.PIPE, text=True, check=True, env=clean)
     return json.loads(done.stdout.splitlines()[-1])
 
 

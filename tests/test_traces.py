@@ -8,7 +8,7 @@ from geobench.traces import compute_table, curve_table, failure_table, trace_tab
 def edit(target, losses, ranks, tokens=(10, 4)):
     trace = [{"step": n, "loss": loss, "suffix": f"s{n}"} for n, loss in enumerate(losses)]
     for n, rank in ranks.items():
-        trace[n] |= {"ranks": [rank, rank], "mean_rank": float(rank)}
+        trace[n] |= {"ranks": [rank, rank], "mean_rank": float(rank), "objective": losses[n] + 1}
     head = {"variant": "sts__m", "dataset": "d", "list": "l", "target": target}
     return head | {"trace": trace, "tokens": {"forward": tokens[0], "backward": tokens[1]}}
 
@@ -18,7 +18,7 @@ EDITS = [edit(1, [2.0, 1.5, 1.0], {0: 4, 2: 2}), edit(2, [1.0, 1.0, 1.5], {0: 3,
 
 def test_change_is_from_the_first_step():
     frame = trace_table(EDITS)
-    assert frame["change"].tolist() == [0, -0.5, -1, 0, 0, 0.5] and math.isnan(frame["mean_rank"][1]) and frame["mean_rank"][2] == 2
+    assert frame["change"].fillna(9).tolist() == [0, 9, -1, 0, 9, 0.5] and math.isnan(frame["mean_rank"][1]) and frame["mean_rank"][2] == 2
 
 
 def test_curves_average_targets():

@@ -11,7 +11,7 @@ import time
 import torch
 from nanogcg.gcg import GCG, GCGConfig
 from nanogcg.utils import find_executable_batch_size
-from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 
 def main() -> None:
@@ -25,7 +25,8 @@ def main() -> None:
     )  # fmt: skip
     config = LlamaConfig(**{name: plain[name] for name in known if name in plain})
     model = LlamaForCausalLM.from_pretrained(asked["weights"], config=config, torch_dtype=torch.float32).eval()
-    gcg = GCG(model, AutoTokenizer.from_pretrained(asked["weights"]), GCGConfig(batch_size=asked["batch"]))
+    tokenizer = PreTrainedTokenizerFast(tokenizer_file=asked["weights"] + "/tokenizer.json")
+    gcg = GCG(model, tokenizer, GCGConfig(batch_size=asked["batch"]))
     before, after, target = (torch.tensor([asked[name]]) for name in ("head", "tail", "goal"))
     embed = model.get_input_embeddings()
     gcg.target_ids = target

@@ -6,17 +6,19 @@ UNIT = ["variant", "dataset", "list", "target", "restart", "row"]
 
 
 def trace_table(edits: Iterable[dict]):
-    """pandas frame, one row per step and suffix of edits that keep a trace: its unit, step, loss, change of loss since step 0,
-    mean_rank on held-out search orders (nan where not tested)."""
+    """pandas frame, one row per step and suffix of edits that keep a trace: its unit, step, loss under that step's
+    order; and where it was tested (else nan) the change since step 0 of the objective's mean over search orders, and mean_rank on
+    held-out ones."""
     import pandas as pd
 
     rows = []
     for edit in edits:
         head = {name: edit[name] for name in UNIT[:4]}
         rows += [head | {"restart": 0, "row": 0, "mean_rank": None} | step for step in edit.get("trace") or () if "step" in step]
-    frame = pd.DataFrame(rows, columns=[*UNIT, "step", "loss", "mean_rank", "suffix"])
-    start = frame.sort_values("step", kind="stable").groupby(UNIT)["loss"].transform("first")
-    return frame.assign(change=frame["loss"] - start, mean_rank=frame["mean_rank"].astype(float))
+    frame = pd.DataFrame(rows, columns=[*UNIT, "step", "loss", "objective", "mean_rank", "suffix"])
+    frame = frame.astype({"loss": float, "objective": float, "mean_rank": float})
+    start = frame.sort_values("step", kind="stable").groupby(UNIT)["objective"].transform("first")
+    return frame.assign(change=frame["objective"] - start)
 
 
 def curve_table(trace, value: str):

@@ -113,8 +113,7 @@ def _search(module, problem: Problem, ranker, folder: Path) -> Search:
     if not found.trace:
         first = module.slots(problem, found.state)
         for number, loss in enumerate(objectives.losses(problem.model, problem.scene(0), first)):
-            row = {"step": 0, "loss": loss, "suffix": problem.text(first[number]), "restart": problem.restart, "row": number}
-            found.trace.append(_tested(problem, ranker, row))
+            found.trace.append(_tested(problem, ranker, _row(problem, 0, number, loss, first[number]), first[number]))
     saved = time.monotonic()
     while found.step < total and not found.state.get("finished"):
         before = dict(decoder.WORK)
@@ -123,20 +122,26 @@ def _search(module, problem: Problem, ranker, folder: Path) -> Search:
         found.tokens = {kind: found.tokens[kind] + decoder.WORK[kind] - before[kind] for kind in found.tokens}
         test = found.step % problem.settings.test_every == 0 or found.step == total or found.state.get("finished")
         for number, slot in enumerate(module.slots(problem, found.state)):
-            row = {"step": found.step, "loss": loss[number], "suffix": problem.text(slot), "restart": problem.restart, "row": number}
-            found.trace.append(_tested(problem, ranker, row) if test else row)
+            row = _row(problem, found.step, number, loss[number], slot)
+            found.trace.append(_tested(problem, ranker, row, slot) if test else row)
         if found.step % every == 0 and time.monotonic() - saved > 2:  # a cheap step is cheaper to repeat than to save
             _save(file, found)
             saved = time.monotonic()
     return found
 
 
-def _tested(problem: Problem, ranker, row: dict) -> dict:
-    """The trace row with the target's ranks under the held-out orders."""
+def _row(problem: Problem, step: int, number: int, loss: float, slot: list[int]) -> dict:
+    """A trace row: `loss` is the objective under this step's order alone."""
+    return {"step": step, "loss": loss, "suffix": problem.text(slot), "restart": problem.restart, "row": number}
+
+
+def _tested(problem: Problem, ranker, row: dict, slot: list[int]) -> dict:
+    """The trace row with the objective's mean over all search orders, and the target's ranks under the held-out ones."""
+    mean = sum(objectives.losses(problem.model, here, [slot])[0] for here in problem.scenes) / len(problem.scenes)
     text = appended(problem.task, row["suffix"])["text"]
     _, ranking = next(iter(ranker.rank([Job(problem.task.list, tuple(problem.held_out), problem.task.target, text, problem.method)])))
     ranks = [ranks[problem.task.target - 1] for ranks in ranking.ranks]
-    return row | {"ranks": ranks, "mean_rank": sum(ranks) / len(ranks)}
+    return row | {"objective": mean, "ranks": ranks, "mean_rank": sum(ranks) / len(ranks)}
 
 
 def chosen(trace: list[dict], selection: str) -> dict:
