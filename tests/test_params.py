@@ -41,6 +41,16 @@ def test_exponents_are_numbers_and_objects_are_refused():
         parse_override("orders")
 
 
+@pytest.mark.parametrize("role, why", [("optimised_on", "gradients"), ("reference_model", "log-probabilities of a given text")])
+def test_what_an_api_cannot_do_is_refused_before_anything_runs(role, why):
+    with pytest.raises(GeoBenchError, match=f"{role}: `gpt-4o-mini` is served over an API, which does not give {why}"):
+        load("smoke", {role: "gpt-4o-mini"})
+
+
+def test_max_cost_is_no_part_of_a_results_identity():
+    assert load("smoke", {"max_cost": 1.5}).identity() == load("smoke").identity()
+
+
 def test_batch_size_is_no_part_of_a_results_identity():
     assert load("smoke", {"batch_size": 1}).identity() == load("smoke", {"batch_size": 8}).identity()
 

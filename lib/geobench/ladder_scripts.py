@@ -50,7 +50,9 @@ def scripted(ranker, config: dict):
     if config["template"] == "llama-2":
         changed.engine = copy.copy(ranker.engine)
         control = ranker.engine.control
-        changed.engine.chat_text = lambda messages, *_: render(ladder["wrapper"], **{m["role"]: control.broken(m["content"]) for m in messages})
+        changed.engine.chat_text = lambda messages, *_: render(
+            ladder["wrapper"], **{m["role"]: control.broken(m["content"]) for m in messages}
+        )
     if config.get("decoding") == "sampled" and hasattr(ranker, "decoding"):
         changed.decoding = Decoding(ranker.decoding.max_new_tokens, ladder["temperature"], ladder["top_p"])
     changed.prompt = prompt

@@ -11,7 +11,7 @@ from geobench import paths
 from geobench.errors import GeoBenchError, came, nearest
 from geobench.search.params import SearchParams
 
-RESULT_FREE = {"batch_size", "checkpoint_every", "notebooks"}  # never part of a result's identity
+RESULT_FREE = {"batch_size", "checkpoint_every", "notebooks", "max_cost"}  # never part of a result's identity
 
 
 class Params(SearchParams):
@@ -21,6 +21,7 @@ class Params(SearchParams):
 
     notebooks: list[str] | None = None
     released_dir: str | None = None
+    max_cost: float | None = Field(None, ge=0)
     seed: int = Field(0, ge=0)
     datasets: list[str] = Field(min_length=1)
     lists_per_dataset: int | None = Field(None, ge=1)
@@ -139,6 +140,9 @@ class Params(SearchParams):
             row = spec(getattr(self, role))
             if row.kind != "causal_lm":
                 raise GeoBenchError(f"{role}: expected a causal language model (kind `causal_lm`), got `{row.name}`, a `{row.kind}`")
+        for role, why in (("optimised_on", "gradients"), ("reference_model", "log-probabilities of a given text")):
+            if spec(getattr(self, role)).engine == "openai" and (role != "optimised_on" or self.white_box):
+                raise GeoBenchError(f"{role}: `{getattr(self, role)}` is served over an API, which does not give {why}; use a local model")
         for ranker in (*self.rankers, self.main_ranker, self.tap_ranker, self.optimisation_ranker):
             parse_name(ranker)
         if self.main_ranker not in self.rankers:

@@ -2,7 +2,7 @@
 
 from geobench import catalog, paths
 from geobench.errors import GeoBenchError, came
-from geobench.models import ModelSpec, require_local, spec
+from geobench.models import ModelSpec, require_engine, spec
 from geobench.rankers import parse_name
 
 
@@ -49,7 +49,9 @@ def require_weights(row: ModelSpec) -> None:
     """GeoBenchError with the command that gets them where a model's weights are neither here nor to be had."""
     from geobench.weights import locate
 
-    require_local(row)
+    require_engine(row)
+    if row.engine != "local":
+        return
     where, revision = locate(row, fetch=False)
     if row.source == "hf":
         _require_hub(row.name, where, revision)

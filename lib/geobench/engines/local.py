@@ -5,7 +5,6 @@ padded batches on CUDA. Every prompt carries exactly one BOS where the model has
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -15,22 +14,11 @@ from geobench.engines.batching import halving, sorted_back
 from geobench.engines.control_tokens import of_tokenizer
 from geobench.engines.decoding import Decoding
 from geobench.engines.generation import Chooser, grouped, transformers_generate
+from geobench.engines.reply import Messages, Reply
 from geobench.errors import GeoBenchError, came
 from geobench.kernels import decoder
 from geobench.models import ModelSpec
 from geobench.weights import locate
-
-Messages = list[dict]
-
-
-@dataclass(frozen=True)
-class Reply:
-    """One generated text; `finish` is "stop" (end of turn) or "length" (cut off); token counts in and out."""
-
-    text: str
-    finish: str
-    tokens_in: int
-    tokens_out: int
 
 
 def device_and_dtype(spec: ModelSpec) -> tuple[torch.device, torch.dtype]:

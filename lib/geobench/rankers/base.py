@@ -43,12 +43,14 @@ class Job:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Per order k: `ranks[k][i]` of item i (1..L, L+1 if missing); scores (higher is better) or replies with their status."""
+    """Per order k: `ranks[k][i]` of item i (1..L, L+1 if missing); scores (higher is better) or replies with their status and
+    how each ended (engines.reply.Reply)."""
 
     ranks: list[list[int]]
     scores: list[list[float]] | None = None
     status: list[str] | None = None
     replies: list[str] | None = None
+    finish: list[str] | None = None
 
 
 class Ranker(Protocol):

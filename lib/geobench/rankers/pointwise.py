@@ -72,4 +72,5 @@ def causal_cross_encoder(name: str, engine) -> PointwiseRanker:
         rows = engine.next_token_logprobs([messages(query, p) for p in passages], sum(tokens, []), shared)
         return [log_odds(row, len(tokens[0])) for row in rows]
 
-    return PointwiseRanker(name, {**engine.identity(), "read_out": "cross_encoder", "relevance": prompt_sha("relevance")}, score, engine=engine)
+    identity = {**engine.identity(), "read_out": "cross_encoder", "relevance": prompt_sha("relevance")}
+    return PointwiseRanker(name, identity, score, engine=engine)
