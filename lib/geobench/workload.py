@@ -20,7 +20,7 @@ PASSES = {"sts": 3, "raf": 3}  # of the incumbent: forward and backward
 
 @dataclass
 class Work:
-    """calls of one model in one notebook; `repeated`: input tokens whose keys and values an earlier prompt has; `limit`: most tokens out."""
+    """Calls of one model in one notebook. repeated: input tokens that follow an equal prefix; limit: most tokens out."""
 
     notebook: str
     model: str
@@ -121,13 +121,17 @@ def _edits(params, tasks, variant: str, method: str, model: str | None) -> list[
         return _optimised(params, tasks, variant, method, model)
     if group == "controls":
         return []
-    notebook, limit = ("04_rewrites", params.rewrite_tokens) if group == "rewrites" else ("03_black_box", getattr(params, f"{method}_tokens"))
+    rewrites = group == "rewrites"
+    notebook, limit = ("04_rewrites", params.rewrite_tokens) if rewrites else ("03_black_box", getattr(params, f"{method}_tokens"))
     nodes = tap_nodes(params) if method == "tap" else 1
-    fixed = load_prompt("rewrites")[method] if group == "rewrites" else load_prompt(method)
+    fixed = load_prompt("rewrites")[method] if rewrites else load_prompt(method)
     asked = tokens("".join(str(v) for k, v in fixed.items() if k in ("system", "user", "refine")))
     each = [asked + tokens(t.item.description + t.item.name) for t in tasks]
-    made = [Work(notebook, model, variant, nodes * len(tasks), nodes * sum(each), *(nodes * len(tasks) * limit,), 0, nodes * len(tasks) * limit)]
-    return made + ([_search(params, tasks, notebook, params.tap_ranker, variant, nodes * params.tap_orders, limit)] if method == "tap" else [])
+    calls = nodes * len(tasks)
+    made = [Work(notebook, model, variant, calls, nodes * sum(each), calls * limit, 0, calls * limit)]
+    if method == "tap":
+        made.append(_search(params, tasks, notebook, params.tap_ranker, variant, nodes * params.tap_orders, limit))
+    return made
 
 
 def _search(params, tasks, notebook, ranker, variant, count: int, more: int) -> Work:
@@ -165,6 +169,7 @@ def detection(params, chosen) -> list[Work]:
     tasks = [Task(one.list, t) for one in chosen for t in one.targets]
     methods = [named(params, entry)[1] for entry in entries(params)] + ["external"] * len(params.external_edits)
     texts = [tokens(t.item.description) + more for t in tasks for more in (0, *(longer(params, m, t) for m in methods))]
-    judged = Work("06_detection", params.judge, "judge", len(texts), sum(texts) + fixed * len(texts), len(texts), fixed * (len(texts) - 1), len(texts))
+    count = len(texts)
+    judged = Work("06_detection", params.judge, "judge", count, sum(texts) + fixed * count, count, fixed * (count - 1), count)
     read = [min(n, params.perplexity_limit) for n in texts]
     return [judged, Work("06_detection", params.reference_model, "perplexity", len(texts), sum(read))]
