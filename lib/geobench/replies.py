@@ -18,7 +18,7 @@ from geobench.errors import GeoBenchError, came
 TABLES = """
 create table if not exists replies (key text primary key, asked text not null, reply text not null, served integer not null);
 create table if not exists costs (
-  number integer primary key, run text not null, model text not null, key text not null, tokens_in integer not null,
+  number integer primary key autoincrement, run text not null, model text not null, key text not null, tokens_in integer not null,
   tokens_out integer not null, dollars real not null, known integer not null);
 create index if not exists costs_run on costs (run);
 """
@@ -48,6 +48,7 @@ class ReplyStore:
         try:
             self._db = sqlite3.connect(self.file, timeout=60, isolation_level="IMMEDIATE", check_same_thread=False)
             self._db.execute("pragma journal_mode=wal")
+            self._db.execute("pragma synchronous=normal")
             self._db.executescript(TABLES)
         except sqlite3.DatabaseError as error:
             raise GeoBenchError(f"{self.file}: not a usable reply store ({error}); move it away, or set GEOBENCH_REPLIES") from error
@@ -57,29 +58,40 @@ class ReplyStore:
         rows = self._read("select reply from replies where key = ? and served", (key,))
         return json.loads(rows[0][0]) if rows else None
 
-    def put(self, asked: dict, reply: dict, served: bool, cost: tuple | None = None) -> None:
+    def put(self, asked: dict, reply: dict, served: bool, cost: tuple | None = None, instead_of: int | None = None) -> None:
         """Keep a reply and its cost (see `pay`) in one transaction; a served reply is never replaced by one that may not be."""
         row = (key_of(asked), _json(asked), _json(reply), int(served))
-        self._write(
-            ("insert into replies values (?,?,?,?) on conflict(key) do update set reply=excluded.reply, served=excluded.served "
-             "where excluded.served >= replies.served", row),
-            *([self._cost(row[0], *cost)] if cost else []),
-        )  # fmt: skip
+        keep = (
+            "insert into replies values (?,?,?,?) on conflict(key) do update set reply=excluded.reply, served=excluded.served "
+            "where excluded.served >= replies.served"
+        )
+        self._write((keep, row), *self._cost(instead_of, row[0], *cost) if cost else ())
 
-    def pay(self, key: str, run: str, model: str, tokens_in: int, tokens_out: int, dollars: float, known: bool = True) -> None:
-        """Note a cost without a reply. known False: an upper bound for a request whose reply never arrived whole."""
-        self._write(self._cost(key, run, model, tokens_in, tokens_out, dollars, known))
+    def pay(
+        self, key: str, run: str, model: str, tokens_in: int, tokens_out: int, dollars: float, known: bool = True,
+        instead_of: int | None = None,
+    ) -> int:
+        """Note a cost without a reply; returns its number, by which a later one can stand `instead_of` it.
+
+        known False: the upper bound of a request, noted before it is sent, so that a killed process has not spent unseen.
+        """
+        return self._write(*self._cost(instead_of, key, run, model, tokens_in, tokens_out, dollars, known))
+
+    def forget(self, number: int) -> None:
+        """Take back the cost of a request that the server refused."""
+        self._write(("delete from costs where number = ?", (number,)))
 
     @staticmethod
-    def _cost(key, run, model, tokens_in, tokens_out, dollars, known=True) -> tuple:
+    def _cost(instead_of, key, run, model, tokens_in, tokens_out, dollars, known=True) -> list[tuple]:
         columns = "run, model, key, tokens_in, tokens_out, dollars, known"
-        return f"insert into costs ({columns}) values (?,?,?,?,?,?,?)", (run, model, key, tokens_in, tokens_out, dollars, int(known))
+        row = (run, model, key, tokens_in, tokens_out, dollars, int(known))
+        return [("delete from costs where number = ?", (instead_of,)), (f"insert into costs ({columns}) values (?,?,?,?,?,?,?)", row)]
 
-    def _write(self, *statements) -> None:
+    def _write(self, *statements) -> int:
+        """All statements in one transaction; the number of the last row."""
         try:
-            with self._lock, self._db:  # one transaction
-                for sql, values in statements:
-                    self._db.execute(sql, values)
+            with self._lock, self._db:
+                return [self._db.execute(sql, values).lastrowid for sql, values in statements][-1]
         except sqlite3.OperationalError as error:
             raise GeoBenchError(f"{self.file}: could not write ({error}); everything finished is kept: run again to resume") from error
 
