@@ -45,6 +45,7 @@ class ChatServer:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
+        self._server.handle_error = lambda *_: None  # a client that went away
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 

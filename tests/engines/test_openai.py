@@ -230,3 +230,38 @@ def test_a_third_of_faults_loses_and_doubles_nothing(api_model, server, retries,
     assert paid[1] == 80 and paid[0] == 80 + server.seen["other model"] + server.seen["no choices"]  # those two are billed as well
     assert known(ranker.engine)[:2] == tuple(server.billed)
     assert sum(v for k, v in server.seen.items() if k) / len(server.asked) > 0.2
+
+
+def test_a_run_edits_ranks_and_judges_through_an_api(api_model, server, tmp_path, monkeypatch):
+    """The library's own path from a registry row to records, with the run's budget; what it was charged is in the store."""
+    from geobench import editing, models, paths, ranking, scoring
+    from geobench.engines.budget import CURRENT
+    from geobench.models import ModelSpec
+    from geobench.records import read_records
+    from geobench.run import open_run
+
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    monkeypatch.setenv("GEOBENCH_REPLIES", str(tmp_path / "shared.sqlite"))
+    api = {"base_url": server.url, "key_env": "TEST_API_KEY", "prices": {"input": 1.0, "output": 10.0}, "top_logprobs": 20}
+    row = ModelSpec("mini", "openai:mini", engine="openai", read_outs=("generate", "cross_encoder"), api=api)
+    monkeypatch.setattr(models, "registry", lambda path=None, known=models.registry(): {**known, "mini": row})
+    monkeypatch.setattr(models, "_open", {})
+    names = ["mini:generate", "mini:cross_encoder"]
+    values = {
+        "datasets": ["kitchen"], "lists_per_dataset": 1, "rankers": names, "main_ranker": names[0], "tap_ranker": names[0],
+        "attacker": "mini", "rewriter": "mini", "judge": "mini", "white_box": [], "black_box": ["zero_shot", "tap"], "rewrites": ["fluency"],
+        "generate_variants": None, "max_cost": 1.0,
+    }  # fmt: skip
+    server.logprobs = TOP
+    work = open_run("apirun", **values)
+    work.choose()
+    variants = editing.make_edits(work, ["zero_shot", "tap"]) + editing.make_edits(work, ["fluency"])
+    assert variants == ["zero_shot__mini", "tap__mini", "fluency__mini"]
+    for name in names:
+        ranking.rank_all(work, name)
+    engine = models.open_model("mini")
+    scoring.score_all(work, "judge", judge.identity(engine), lambda texts, names: judge.score(engine, texts, names))
+    assert all(len(read_records(work.folder / "ranks" / n.replace(":", ".") / "tap__mini.jsonl")) == 1 for n in names)
+    assert len(read_records(work.folder / "scores" / "judge.jsonl")) == 4
+    assert CURRENT.limit == 1.0 and 0 < engine.store.spent(CURRENT.run) < 1.0 and CURRENT.run.endswith("apirun")
+    CURRENT.begin("no run", None)

@@ -54,7 +54,9 @@ def test_a_killed_api_run_loses_doubles_and_hides_nothing(server, child, tmp_pat
     assert kills >= min(KILLS, 3)
 
 
-SETTINGS = ("datasets=[kitchen,outdoor]", "targets_per_list=2", "rankers=[bm25]", "main_ranker=bm25", "white_box=[]", "black_box=[]", "rewrites=[]")
+SETTINGS = (
+    "datasets=[kitchen,outdoor]", "targets_per_list=2", "rankers=[bm25]", "main_ranker=bm25", "white_box=[]", "black_box=[]", "rewrites=[]",
+)
 RUN = ["-m", "geobench", "run", "--only", "01", "03", "05", *(word for setting in SETTINGS for word in ("-p", setting)), "--run"]
 
 
