@@ -2,6 +2,8 @@
 
 import itertools
 
+import pytest
+
 from geobench import dry_run, runner
 from geobench.catalog import select
 
@@ -33,3 +35,47 @@ def test_tap_nodes_are_counted_level_by_level():
         nodes += level
     targets = sum(len(s.targets) for s in select(["kitchen"], None, 2, 0))
     assert nodes == 17 and f"TAP at most {nodes * targets} generations" in dry_run.estimate(plan)
+
+
+def test_the_paper_profile_has_24_variants_of_five_data_sets_and_five_rankers():
+    from geobench.attacks import entries, named
+    from geobench.params import load
+
+    p = load("paper")
+    variants = [named(p, entry)[0] for entry in entries(p)]
+    assert len(set(variants)) == len(variants) == 24 and len(p.datasets) == len(p.rankers) == 5
+    assert {"sts__vicuna-7b", "raf__vicuna-7b", "zero_shot__gpt-4o-mini", "tap__qwen2.5-14b", "fluency__llama-3.1-8b"} <= set(variants)
+    assert (p.sts_tokens, p.sts_top_k, p.sts_candidates, p.sts_steps) == (30, 256, 512, 500)
+    assert (p.raf_tokens, p.raf_steps, p.raf_top) == (10, 300, 512)
+    assert (p.stealthrank_tokens, p.stealthrank_rows, p.stealthrank_steps) == (30, 5, 2000)
+    assert (p.judge, p.reference_model, p.orders, p.rank_tokens) == ("qwen2.5-14b", "vicuna-7b", 10, 512)
+
+
+def test_the_paper_profile_is_priced_without_a_model_or_a_key(monkeypatch):
+    """On embedded lists: the public ones need the mirror."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    plan = runner.plan("paper", {"datasets": ["kitchen"]})
+    text = dry_run.estimate(plan)
+    chosen = select(["kitchen"], None, None, 0)
+    rankings = 10 * (len(chosen) + 24 * sum(len(s.targets) for s in chosen))
+    assert f"gpt-4o-mini:generate: {rankings} rankings (10 orders), " in text
+    assert "llama-3.1-8b: 16.1 GB of weights, plan for 19; about" in text and "assumed, one 80 GB GPU" in text
+    calls = rankings + sum(len(s.targets) for s in chosen)  # and its zero-shot snippets
+    assert f"gpt-4o-mini: API, {calls:,} calls, about " in text and "search track" not in text
+
+
+def test_dollars_are_tokens_times_prices():
+    from geobench.models import spec
+    from geobench.workload import Work
+
+    work = Work("05_ranking", "gpt-4o-mini", "gpt-4o-mini:generate", 10, 2_000_000, 500_000, 0, 1_000_000)
+    assert dry_run._dollars(spec("gpt-4o-mini"), [work]) == pytest.approx((0.6, 0.9))  # 2 M in at 0.15; 0.5 or 1 M out at 0.6
+
+
+def test_a_model_without_throughput_leaves_its_hours_open(monkeypatch):
+    from dataclasses import replace
+
+    from geobench.models import spec
+
+    monkeypatch.setattr(dry_run, "spec", lambda name: replace(spec(name), throughput=None))
+    assert "hours unknown: no `throughput` in models.yaml" in dry_run.estimate(made(rankers=["bm25"], main_ranker="bm25"))

@@ -29,3 +29,14 @@ def test_sts_is_named_for_its_model_and_resumes(work):
     make_edits(work, ["sts"])
     assert {r["target"]: r["text"] for r in work.edits()[variant]} == {r["target"]: r["text"] for r in rows}
     assert file.read_text().startswith("".join(lines[:2]))
+
+
+def test_a_method_may_name_its_model():
+    from geobench.attacks import named, split
+    from geobench.params import load
+
+    p = load("smoke")
+    assert split("tap__qwen2.5-14b") == ("tap", "qwen2.5-14b") and split("tap") == ("tap", None)
+    assert named(p, "tap__qwen2.5-14b") == ("tap__qwen2.5-14b", "tap", "qwen2.5-14b")
+    assert named(p, "fluency") == ("fluency__smollm2-135m", "fluency", "smollm2-135m")
+    assert named(p, "injection") == ("injection", "injection", None)

@@ -39,8 +39,41 @@ def test_a_bad_row_is_refused(tmp_path, row, message):
         table(tmp_path, row)
 
 
-def test_another_engine_is_refused(tmp_path, monkeypatch):
-    known = table(tmp_path, "{weights: 'openai:x', engine: openai}")
+def only(monkeypatch, known):
     monkeypatch.setattr(models, "registry", lambda path=None: known)
-    with pytest.raises(GeoBenchError, match="engine `openai` is not available"):
+    monkeypatch.setattr(models, "_open", {})
+
+
+def test_another_engine_is_refused(tmp_path, monkeypatch):
+    only(monkeypatch, table(tmp_path, "{weights: 'hf:x', engine: vlm}"))
+    with pytest.raises(GeoBenchError, match="no engine `vlm`"):
         models.open_model("mine")
+
+
+@pytest.mark.parametrize("row, said", [
+    ("{weights: 'openai:x'}", "go together"), ("{weights: 'hf:x', engine: openai}", "go together"),
+    ("{weights: 'openai:x', engine: openai, read_outs: [generate, attention]}", "an API offers generate and cross_encoder, not attention"),
+])  # fmt: skip
+def test_an_api_row_is_checked(tmp_path, row, said):
+    with pytest.raises(GeoBenchError, match=said):
+        table(tmp_path, row)
+
+
+def test_hub_weights_need_a_pinned_revision(tmp_path, monkeypatch):
+    only(monkeypatch, table(tmp_path, "{weights: 'hf:some/model'}"))
+    said = "model `mine`: no revision; add `revision: COMMIT` to its row .*git ls-remote .*some/model HEAD"
+    with pytest.raises(GeoBenchError, match=said):
+        models.open_model("mine")
+
+
+def test_an_api_model_opens_with_its_key_and_a_process_wide_budget(tmp_path, monkeypatch):
+    from geobench.engines.budget import CURRENT
+
+    only(monkeypatch, table(tmp_path, "{weights: 'openai:x', engine: openai, api: {key_env: MY_KEY, base_url: 'http://127.0.0.1:9/v1'}}"))
+    monkeypatch.setenv("GEOBENCH_REPLIES", str(tmp_path / "r.sqlite"))
+    with pytest.raises(GeoBenchError, match="environment variable MY_KEY is not set"):
+        models.open_model("mine")
+    monkeypatch.setenv("MY_KEY", "k")
+    engine = models.open_model("mine", batch_size=3)
+    assert (type(engine).__name__, engine.batch_size, engine.budget) == ("OpenAIModel", 3, CURRENT)
+    assert models.open_model("mine") is engine and "k" not in str(engine.identity()).split()

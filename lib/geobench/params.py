@@ -1,6 +1,7 @@
 """Parameters: flat names, layered `params/base.yaml` <- `params/<profile>.yaml` <- `-p name=value`, checked before any model loads."""
 
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,7 +12,7 @@ from geobench import paths
 from geobench.errors import GeoBenchError, came, nearest
 from geobench.search.params import SearchParams
 
-RESULT_FREE = {"batch_size", "checkpoint_every", "notebooks"}  # never part of a result's identity
+RESULT_FREE = {"batch_size", "checkpoint_every", "notebooks", "max_cost"}  # never part of a result's identity
 
 
 class Params(SearchParams):
@@ -21,6 +22,7 @@ class Params(SearchParams):
 
     notebooks: list[str] | None = None
     released_dir: str | None = None
+    max_cost: float | None = Field(None, ge=0)
     seed: int = Field(0, ge=0)
     datasets: list[str] = Field(min_length=1)
     lists_per_dataset: int | None = Field(None, ge=1)
@@ -111,7 +113,7 @@ class Params(SearchParams):
 
     def require_known(self) -> "Params":
         """Refuse unknown methods, data sets, models and rankers."""
-        from geobench.attacks import METHODS
+        from geobench.attacks import METHODS, MODEL, entries, named, split
         from geobench.catalog import available_datasets
         from geobench.models import spec
         from geobench.rankers import parse_name
@@ -124,9 +126,12 @@ class Params(SearchParams):
                 raise GeoBenchError(f"generate_variants: unknown method `{variant}`.{nearest(variant, METHODS)}")
         for group in ("white_box", "black_box", "rewrites", "controls"):
             known = [m for m, g in METHODS.items() if g == group]
-            for method in getattr(self, group):
+            for entry in getattr(self, group):
+                method, model = split(entry)
                 if method not in known:
                     raise GeoBenchError(f"{group}: unknown method `{method}`.{nearest(method, known)}")
+                if model and (group not in MODEL or spec(model).kind != "causal_lm"):
+                    raise GeoBenchError(f"{group}: `{entry}`: expected METHOD or METHOD__MODEL with a causal language model")
         for dataset in self.datasets:
             if dataset not in available_datasets():
                 raise GeoBenchError(f"datasets: unknown data set `{dataset}`.{nearest(dataset, available_datasets())}")
@@ -139,6 +144,13 @@ class Params(SearchParams):
             row = spec(getattr(self, role))
             if row.kind != "causal_lm":
                 raise GeoBenchError(f"{role}: expected a causal language model (kind `causal_lm`), got `{row.name}`, a `{row.kind}`")
+        asked = [("white_box", named(self, entry)[2], "gradients") for entry in self.white_box]
+        for role, model, why in (*asked, ("reference_model", self.reference_model, "log-probabilities of a given text")):
+            if spec(model).engine == "openai":
+                raise GeoBenchError(f"{role}: `{model}` is served over an API, which does not give {why}; use a local model")
+        twice = [v for v, n in Counter(named(self, entry)[0] for entry in entries(self)).items() if n > 1]
+        if twice:
+            raise GeoBenchError(f"variant `{twice[0]}` is asked for twice (a method without a model takes its group's)")
         for ranker in (*self.rankers, self.main_ranker, self.tap_ranker, self.optimisation_ranker):
             parse_name(ranker)
         if self.main_ranker not in self.rankers:

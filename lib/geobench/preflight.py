@@ -1,8 +1,9 @@
 """Before any model loads: the data, the prompts, the external edits and the weights that a plan needs are there and sound."""
 
 from geobench import catalog, paths
+from geobench.attacks import named, split
 from geobench.errors import GeoBenchError, came
-from geobench.models import ModelSpec, require_local, spec
+from geobench.models import ModelSpec, require_engine, spec
 from geobench.rankers import parse_name
 
 
@@ -34,22 +35,28 @@ def chosen_lists(made) -> list:
 def needed_models(p, chosen: list[str]) -> list[str]:
     """Names of the models that the chosen notebooks load."""
     rankers = [model for model, _ in map(parse_name, p.rankers) if model]
-    searcher = [model] if "tap" in p.black_box and (model := parse_name(p.tap_ranker)[0]) else []
+    searcher = [model] if any(split(e)[0] == "tap" for e in p.black_box) and (model := parse_name(p.tap_ranker)[0]) else []
     needs = {
-        "02_white_box": [p.optimised_on] if p.white_box else [],
-        "03_black_box": ([p.attacker] if p.black_box else []) + searcher,
-        "04_rewrites": [p.rewriter] if p.rewrites else [],
+        "02_white_box": _models(p, p.white_box),
+        "03_black_box": _models(p, p.black_box) + searcher,
+        "04_rewrites": _models(p, p.rewrites),
         "05_ranking": rankers,
         "06_detection": [p.reference_model, p.judge],
     }
     return list(dict.fromkeys(model for name in chosen for model in needs.get(name, [])))
 
 
+def _models(p, entries: list[str]) -> list[str]:
+    return [model for _, _, model in (named(p, entry) for entry in entries)]
+
+
 def require_weights(row: ModelSpec) -> None:
     """GeoBenchError with the command that gets them where a model's weights are neither here nor to be had."""
     from geobench.weights import locate
 
-    require_local(row)
+    require_engine(row)
+    if row.engine != "local":
+        return
     where, revision = locate(row, fetch=False)
     if row.source == "hf":
         _require_hub(row.name, where, revision)

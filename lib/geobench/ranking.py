@@ -53,7 +53,9 @@ def rank_all(run: Run, name: str) -> None:
         for _, job in jobs if hasattr(ranker, "fit") else ():
             ranker.fit(job)
         for (own, job), ranking in _ranked(ranker, jobs):
-            books[job.variant].append(_record(job, own, ranking))
+            withheld = {"finish": ranking.finish} if "filtered" in (ranking.finish or ()) else {}
+            broken = job.control_tokens(getattr(ranker, "engine", None))
+            books[job.variant].append(_record(job, own, ranking) | withheld | ({"control_tokens": broken} if broken else {}))
 
 
 def _ranked(ranker, jobs: list[tuple[int | None, Job]]):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from geobench import catalog, paths
 from geobench.attacks.base import Task
+from geobench.engines.budget import CURRENT
 from geobench.errors import GeoBenchError
 from geobench.params import Params, check, load, parse_yaml
 from geobench.records import read_records
@@ -26,7 +27,9 @@ def open_run(run: str, **values) -> "Run":
     """The run that a notebook works in, from the literals of its parameters cell (others: the values of the run's params.yaml)."""
     folder = paths.RESULTS / run
     saved = parse_yaml((folder / "params.yaml").read_text()) if (folder / "params.yaml").exists() else load().model_dump()
-    return Run(folder, check(saved | values))
+    params = check(saved | values)
+    CURRENT.begin(str(folder.resolve()), params.max_cost)
+    return Run(folder, params)
 
 
 @dataclass

@@ -14,4 +14,26 @@ METHODS = {
     "injection": "controls",
     "padding": "controls",
 }
+MODEL = {"white_box": "optimised_on", "black_box": "attacker", "rewrites": "rewriter"}  # the parameter that names a method's model
 THREAT = {"white_box": "white-box", "black_box": "black-box", "rewrites": "white-hat", "controls": "control"}
+
+
+def split(entry: str) -> tuple[str, str | None]:
+    """(method, model or None) of `METHOD` or `METHOD__MODEL`, as the parameters list them."""
+    method, _, model = entry.partition("__")
+    return method, model or None
+
+
+def named(params, entry: str) -> tuple[str, str, str | None]:
+    """(variant, method, model) of an entry; without a model of its own it takes that of its group (attacker, rewriter, optimised_on)."""
+    from geobench.models import spec
+
+    method, model = split(entry)
+    group = METHODS[method]
+    model = (model or getattr(params, MODEL[group])) if group in MODEL else None
+    return f"{method}__{spec(model).name}" if model else method, method, model
+
+
+def entries(params) -> list[str]:
+    """Every entry of the four groups, in their order."""
+    return [*params.white_box, *params.black_box, *params.rewrites, *params.controls]

@@ -31,7 +31,7 @@ def identity(engine) -> dict:
 
 
 def score(engine, texts: list[str], names: list[str]) -> Iterator[dict]:
-    """{"score": log-odds} per text, in order; higher means more likely manipulated."""
+    """{"score": log-odds} per text, in order; higher means more likely manipulated. `control_tokens`: what was broken in the text."""
     prompt = load_prompt("judge")
 
     def messages(text: str) -> list[dict]:
@@ -39,5 +39,7 @@ def score(engine, texts: list[str], names: list[str]) -> Iterator[dict]:
 
     yes, no = yes_no_tokens(engine.tokenizer)
     shared = engine.shared_prefix(messages)
-    for row in engine.next_token_logprobs([messages(one_line(t)) for t in texts], yes + no, shared, names):
-        yield {"score": log_odds(row, len(yes))}
+    control = getattr(engine, "control", None)
+    for text, row in zip(texts, engine.next_token_logprobs([messages(one_line(t)) for t in texts], yes + no, shared, names)):
+        broken = control.found(one_line(text)) if control else []
+        yield {"score": log_odds(row, len(yes))} | ({"control_tokens": broken} if broken else {})

@@ -5,31 +5,20 @@ padded batches on CUDA. Every prompt carries exactly one BOS where the model has
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from geobench.engines.batching import halving, sorted_back
+from geobench.engines.control_tokens import of_tokenizer
 from geobench.engines.decoding import Decoding
 from geobench.engines.generation import Chooser, grouped, transformers_generate
+from geobench.engines.reply import Messages, Reply
 from geobench.errors import GeoBenchError, came
 from geobench.kernels import decoder
 from geobench.models import ModelSpec
 from geobench.weights import locate
-
-Messages = list[dict]
-
-
-@dataclass(frozen=True)
-class Reply:
-    """One generated text; `finish` is "stop" (end of turn) or "length" (cut off); token counts in and out."""
-
-    text: str
-    finish: str
-    tokens_in: int
-    tokens_out: int
 
 
 def device_and_dtype(spec: ModelSpec) -> tuple[torch.device, torch.dtype]:
@@ -60,6 +49,7 @@ class LocalModel:
         self.tokenizer.padding_side = "left"
         if self.tokenizer.pad_token_id is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token
+        self.control = of_tokenizer(self.tokenizer)
         self._prefixes: dict[tuple, decoder.Prefix] = {}
 
     def identity(self) -> dict:
@@ -71,10 +61,11 @@ class LocalModel:
         return int(getattr(self.model.config, "max_position_embeddings", 2048))
 
     def chat_text(self, messages: Messages, add_generation_prompt: bool = True) -> str:
-        """The prompt in the model's own template; the system text moves into the first user turn where there is no system role."""
+        """The prompt in the model's own template, control tokens in the messages broken (engines.control_tokens); the system text
+        moves into the first user turn where there is no system role."""
+        messages = [m | {"content": self.control.broken(m["content"])} for m in messages if m["content"]]
         if not self.tokenizer.chat_template:
-            return "\n\n".join(m["content"] for m in messages if m["content"]) + "\n"
-        messages = [m for m in messages if m["content"]]
+            return "\n\n".join(m["content"] for m in messages) + "\n"
         try:
             return self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=add_generation_prompt)
         except Exception:

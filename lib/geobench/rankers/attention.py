@@ -50,8 +50,9 @@ class AttentionRanker:
         """The prompt up to the end of the last item's line, and the character range of each line, in shown order."""
         names, texts = job.names(), job.texts()
         lines = [
-            render(self.prompt["item_line"], index=place, name=names[i], description=texts[i]) for place, i in enumerate(order, 1)
-        ]
+            self.engine.control.broken(render(self.prompt["item_line"], index=place, name=names[i], description=texts[i]))
+            for place, i in enumerate(order, 1)
+        ]  # as the engine will break them, so that the character ranges hold
         user = self.prompt["items_header"] + "\n\n" + "\n".join(lines) + MARK
         whole = self.engine.chat_text([{"role": "system", "content": self.prompt["system"]}, {"role": "user", "content": user}])
         text = whole[: whole.rindex(MARK)]

@@ -35,15 +35,22 @@ class Job:
     def names(self) -> list[str]:
         return [one_line(item.name) for item in self.list.items]
 
+    def control_tokens(self, engine) -> list[str]:
+        """The control tokens that the names and descriptions spell, which the engine breaks; none for a ranker without an engine."""
+        control = getattr(engine, "control", None)
+        return [token for text in (*self.names(), *self.texts()) for token in control.found(text)] if control else []
+
 
 @dataclass(frozen=True)
 class Ranking:
-    """Per order k: `ranks[k][i]` of item i (1..L, L+1 if missing); scores (higher is better) or replies with their status."""
+    """Per order k: `ranks[k][i]` of item i (1..L, L+1 if missing); scores (higher is better) or replies with their status and
+    how each ended (engines.reply.Reply)."""
 
     ranks: list[list[int]]
     scores: list[list[float]] | None = None
     status: list[str] | None = None
     replies: list[str] | None = None
+    finish: list[str] | None = None
 
 
 class Ranker(Protocol):

@@ -55,7 +55,8 @@ class GenerateRanker:
 
     def _ranking(self, job: Job, replies) -> Ranking:
         parsed = [parse_ranking(r.text, job.names(), r.finish, self.parse_mode) for r in replies]
-        return Ranking([p.ranks for p in parsed], status=[p.status for p in parsed], replies=[r.text for r in replies])
+        kept = {"replies": [r.text for r in replies], "finish": [r.finish for r in replies]}
+        return Ranking([p.ranks for p in parsed], status=[p.status for p in parsed], **kept)
 
 
 def _enough(text: str, size: int) -> bool:

@@ -14,8 +14,8 @@ class PointwiseRanker:
 
     order_free = True
 
-    def __init__(self, name: str, identity: dict, score: Callable[[str, list[str]], list[float]], whole_list: bool = False):
-        self.name, self._identity, self.score, self.whole_list = name, identity, score, whole_list
+    def __init__(self, name: str, identity: dict, score: Callable[[str, list[str]], list[float]], whole_list: bool = False, engine=None):
+        self.name, self._identity, self.score, self.whole_list, self.engine = name, identity, score, whole_list, engine
         self._clean: dict[str, list[float]] = {}
 
     def identity(self) -> dict:
@@ -55,7 +55,7 @@ def bm25(name: str) -> PointwiseRanker:
 
 def encoder(name: str, engine, read_out: str) -> PointwiseRanker:
     """Cosine of a bi-encoder's embeddings, or a cross-encoder's logits (never sigmoid or softmax: they tie at 1)."""
-    return PointwiseRanker(name, {**engine.identity(), "read_out": read_out}, engine.relevance)
+    return PointwiseRanker(name, {**engine.identity(), "read_out": read_out}, engine.relevance, engine=engine)
 
 
 def causal_cross_encoder(name: str, engine) -> PointwiseRanker:
@@ -72,4 +72,5 @@ def causal_cross_encoder(name: str, engine) -> PointwiseRanker:
         rows = engine.next_token_logprobs([messages(query, p) for p in passages], sum(tokens, []), shared)
         return [log_odds(row, len(tokens[0])) for row in rows]
 
-    return PointwiseRanker(name, {**engine.identity(), "read_out": "cross_encoder", "relevance": prompt_sha("relevance")}, score)
+    identity = {**engine.identity(), "read_out": "cross_encoder", "relevance": prompt_sha("relevance")}
+    return PointwiseRanker(name, identity, score, engine=engine)

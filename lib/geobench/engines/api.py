@@ -1,0 +1,59 @@
+"""What `api:` of a row in params/models.yaml says about an OpenAI-compatible server. Keys come from the environment alone."""
+
+import os
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from geobench.errors import GeoBenchError, came
+
+
+class Prices(BaseModel):
+    """US dollars per million tokens."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+
+    def dollars(self, tokens_in: int, tokens_out: int) -> float:
+        return (tokens_in * self.input + tokens_out * self.output) / 1e6
+
+
+class ApiSettings(BaseModel):
+    """How to reach a server and how hard to try. Nothing of it determines a result."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    base_url: str | None = None  # None: OPENAI_BASE_URL, else the client's own
+    key_env: str | None = "OPENAI_API_KEY"  # the environment variable that holds the key; null: the server wants none
+    prices: Prices | None = None
+    context: int | None = Field(None, ge=1)  # tokens; None: not checked here
+    top_logprobs: int = Field(0, ge=0, le=20)  # how many the server gives per token; 0: none
+    answers_as: list[str] = []  # other names under which the server may answer
+    limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    concurrency: int = Field(8, ge=1)  # requests in flight
+    timeout: float = Field(60.0, gt=0)  # seconds per request
+    retries: int = Field(4, ge=0)  # the client's own, with back-off
+    attempts: int = Field(12, ge=1)  # requests per call in all
+    pause: float = Field(1.0, ge=0)  # seconds before the first retry of ours; doubles, at most 60
+
+
+def settings(spec) -> ApiSettings:
+    """The checked `api:` of a registry row."""
+    try:
+        return ApiSettings(**(spec.api or {}))
+    except (ValidationError, TypeError) as error:
+        said = error.errors()[0] if isinstance(error, ValidationError) else {"loc": (), "msg": error, "input": spec.api}
+        where = ".".join(map(str, ("api", *said["loc"])))
+        raise GeoBenchError(f"models.yaml: model `{spec.name}`: {where}: {said['msg']}, got {came(said['input'], 60)}") from None
+
+
+def key(spec) -> str:
+    """The API key of a model from its environment variable; GeoBenchError, naming the variable, where it is not set."""
+    name = settings(spec).key_env
+    if name is None:
+        return "none"
+    if not (found := os.environ.get(name, "").strip()):
+        raise GeoBenchError(f"model `{spec.name}`: the environment variable {name} is not set; it holds the API key")
+    return found

@@ -1,0 +1,40 @@
+"""Keep to a server's rate limits: when its headers say that nothing is left, all threads wait until it is."""
+
+import re
+import threading
+import time
+
+LONGEST = 120.0  # seconds that one header may ask for
+UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def seconds(text: str | None) -> float | None:
+    """Seconds of `20ms`, `1.5s`, `6m0s`, `1h2m` or a plain number; None for anything else."""
+    text = (text or "").strip()
+    if re.fullmatch(r"\d+(\.\d+)?", text):
+        return float(text)
+    parts = re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h)", text)
+    return sum(float(n) * UNITS[unit] for n, unit in parts) if parts and "".join(map("".join, parts)) == text else None
+
+
+class Pace:
+    """`note` reads the headers of a response, `wait` sleeps until a request may be sent."""
+
+    def __init__(self, clock=time.monotonic, sleep=time.sleep):
+        self._clock, self._sleep, self._lock, self._until = clock, sleep, threading.Lock(), 0.0
+
+    def note(self, status: int, headers) -> None:
+        """Headers `x-ratelimit-remaining-*` at 0 with their `x-ratelimit-reset-*`, and `retry-after` of a 429 or 503."""
+        waits = [seconds(headers.get(f"x-ratelimit-reset-{kind}")) for kind in ("requests", "tokens")
+                 if headers.get(f"x-ratelimit-remaining-{kind}") == "0"]  # fmt: skip
+        if status in (429, 503):
+            waits.append(seconds(headers.get("retry-after")))
+        with self._lock:
+            for wait in filter(None, waits):
+                self._until = max(self._until, self._clock() + min(wait, LONGEST))
+
+    def wait(self) -> None:
+        with self._lock:
+            left = self._until - self._clock()
+        if left > 0:
+            self._sleep(left)

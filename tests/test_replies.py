@@ -1,0 +1,95 @@
+"""The reply store: what is served, what is not, and that nothing is lost between processes."""
+
+import json
+import multiprocessing
+import sqlite3
+
+import pytest
+
+from geobench import replies
+from geobench.__main__ import main
+from geobench.errors import GeoBenchError
+from geobench.replies import ReplyStore, key_of
+
+ASKED = {
+    "kind": "generate", "model": {"model": "mini", "revision": "r1"}, "template": None, "decoding": {"temperature": 0}, "sample": 0,
+    "messages": [{"role": "user", "content": "\u00e9 \u2028 hi"}],
+}  # fmt: skip
+REPLY = {"text": "1. Alpha", "finish": "stop"}
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    monkeypatch.setenv("GEOBENCH_REPLIES", str(tmp_path / "kept" / "replies.sqlite"))
+    return ReplyStore()
+
+
+def test_a_reply_is_found_again_and_any_change_misses(store):
+    store.put(ASKED, REPLY, True)
+    assert ReplyStore().get(key_of(dict(reversed(ASKED.items())))) == REPLY
+    for name, value in {"model": {"model": "mini", "revision": "r2"}, "template": "t", "messages": [], "decoding": {}, "sample": 1}.items():
+        assert store.get(key_of(ASKED | {name: value})) is None
+
+
+def test_what_may_not_be_served_is_kept_but_not_served_and_replaces_nothing_that_may(store):
+    store.put(ASKED, {"text": "", "finish": "stop"}, False)
+    assert store.get(key_of(ASKED)) is None and len(list(store.rows())) == 1
+    store.put(ASKED, REPLY, True)
+    store.put(ASKED, {"text": "1. Al", "finish": "length"}, False)
+    assert store.get(key_of(ASKED)) == REPLY and len(list(store.rows())) == 1
+
+
+def test_a_reply_and_its_cost_land_together_or_not_at_all(store):
+    with pytest.raises(sqlite3.IntegrityError):
+        store.put(ASKED, REPLY, True, ("run", "mini", 1, 1, None))
+    assert store.get(key_of(ASKED)) is None and store.spent("run") == 0
+    store.put(ASKED, REPLY, True, ("run", "mini", 10, 2, 0.25))
+    store.pay("k", "run", "mini", 1, 1, 0.5, known=False)
+    assert store.spent("run") == 0.75 and store.spent("other") == 0
+
+
+def test_it_is_in_write_ahead_mode(store):
+    assert sqlite3.connect(store.file).execute("pragma journal_mode").fetchone() == ("wal",)
+
+
+def _write(file, part):
+    store = ReplyStore(file)
+    for n in range(30):
+        store.put(ASKED | {"sample": n}, REPLY | {"by": part}, True, ("run", "mini", 1, 1, 0.001))
+
+
+def test_processes_write_at_once(store):
+    context = multiprocessing.get_context("spawn")
+    parts = [context.Process(target=_write, args=(store.file, n)) for n in range(2)]
+    [p.start() for p in parts], [p.join() for p in parts]
+    assert [p.exitcode for p in parts] == [0, 0]
+    assert len(list(store.rows())) == 30 and store.spent("run") == pytest.approx(0.06)
+
+
+def test_a_file_that_is_no_store_is_named(tmp_path):
+    (tmp_path / "x").write_text("no database, and long enough to be read as a header of one" * 20)
+    with pytest.raises(GeoBenchError, match="x: not a usable reply store"):
+        ReplyStore(tmp_path / "x")
+
+
+def test_the_command_shows_exports_and_prunes(store, tmp_path, capsys):
+    store.put(ASKED, REPLY, True, ("/runs/a", "mini", 10, 2, 0.25))
+    store.put(ASKED | {"sample": 1}, {"text": "", "finish": "stop"}, False)
+    store.put(ASKED | {"model": {"model": "maxi"}}, REPLY, True)
+    assert main(["replies", "show"]) == 0
+    shown = capsys.readouterr().out
+    assert "model mini  replies 2  served 1" in shown and "model maxi  replies 1" in shown
+    assert "run /runs/a  model mini  requests 1  tokens_in 10  tokens_out 2  dollars 0.2500" in shown
+    assert main(["replies", "export"]) == 2 and "--to FILE" in capsys.readouterr().err
+    assert main(["replies", "export", "--model", "mini", "--to", str(tmp_path / "out.jsonl")]) == 0
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").split("\n")[:-1]]
+    assert sorted(r["served"] for r in rows) == [False, True] and all(key_of(r["asked"]) == r["key"] for r in rows)
+    assert main(["replies", "prune"]) == 0 and "1 replies deleted" in capsys.readouterr().out
+    assert main(["replies", "prune", "--model", "mini"]) == 0 and [r["asked"]["model"]["model"] for r in store.rows()] == ["maxi"]
+    assert ReplyStore().spent("/runs/a") == 0.25  # what was paid stays known
+
+
+def test_no_store_yet(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("GEOBENCH_REPLIES", str(tmp_path / "none.sqlite"))
+    assert main(["replies", "show"]) == 0 and "no replies at" in capsys.readouterr().out
+    assert not replies.store_file().exists()
