@@ -1,4 +1,4 @@
-"""`python -m geobench run|export|compare|doctor|weights`: the command line behind run_all.sh."""
+"""`python -m geobench run|export|compare|guard|doctor|weights`: the command line behind run_all.sh."""
 
 import argparse
 import os
@@ -31,6 +31,10 @@ def _parser() -> argparse.ArgumentParser:
     take.add_argument("--width", metavar="LENGTH", help="width of figures, for example 3.3in or 84mm (default: one column)")
     beside = commands.add_parser("compare", help="measured against published figures, side by side")
     beside.add_argument("--run", default="smoke", metavar="NAME", help="results folder (default: smoke)")
+    guard = commands.add_parser("guard", help="scan a text file with a trained C-GEO Guard")
+    guard.add_argument("file", metavar="FILE", help="text to scan, - for standard input")
+    guard.add_argument("--model", metavar="DIR", help="folder of a trained guard (default: results/smoke/search/guard)")
+    guard.add_argument("--tau", type=float, metavar="T", help="another threshold")
     commands.add_parser("doctor", help="check versions, device, weights, data and folders")
     commands.add_parser("weights", help="fetch the embedded models' weights")
     return parser
@@ -93,6 +97,11 @@ def _command(args) -> int:
         from geobench.compare import compare
 
         print(compare(args.run))
+        return 0
+    if args.command == "guard":
+        from geobench.search.defences.scan import scan
+
+        print(scan(args.file, args.model, args.tau))
         return 0
     from geobench import doctor
 

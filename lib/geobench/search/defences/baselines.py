@@ -35,7 +35,7 @@ class Classifier:
         """[texts] log-odds of ID."""
         return self.model.decision_function(self.features(texts, False)) if texts else np.zeros(0)
 
-    def decide(self, texts: list[str]) -> list[Decision]:
+    def decide(self, texts: list[str], documents: list[int] | None = None) -> list[Decision]:
         return [by_score(float(s), self.tau) for s in self.scores(texts)]
 
 

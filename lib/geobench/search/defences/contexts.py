@@ -8,6 +8,7 @@ that dropping always refills.
 from geobench.errors import GeoBenchError, nearest
 
 POLICIES = ("drop", "refill")
+CHUNK_DEFENCES = ("guard", "frozen", "tfidf", "encoder_lr", "disagreement", "union", "granite", "llama_guard")
 PLACES = ("after_rerank", "before_rerank")
 
 

@@ -60,7 +60,7 @@ class Guard:
         best = cosines.argmax(axis=1) if len(texts) else []
         return cosines.max(axis=1) if len(texts) else np.zeros(0), [names[b] for b in best]
 
-    def decide(self, texts: list[str]) -> list[Decision]:
+    def decide(self, texts: list[str], documents: list[int] | None = None) -> list[Decision]:
         """One decision per text, in order."""
         return [by_score(float(s), self.tau, label) for s, label in zip(*self.scores(texts))]
 

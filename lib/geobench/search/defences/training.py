@@ -128,7 +128,7 @@ def in_batch_rows(rows: list[Part], positive: np.ndarray, generator) -> tuple[li
 
 
 def _features(model, texts: list[str]) -> dict:
-    features = model.tokenize(texts)
+    features = model.preprocess(texts)
     return {k: v.to(model.device) if isinstance(v, torch.Tensor) else v for k, v in features.items()}
 
 
