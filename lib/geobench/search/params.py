@@ -62,17 +62,24 @@ class SearchParams(BaseModel):
             parse_victim(victim)
         for victim in self.search_defence_victims or ():
             if victim not in self.search_victims:
-                raise GeoBenchError(f"search_defence_victims: `{victim}` is not among search_victims.{nearest(victim, self.search_victims)}")
+                raise GeoBenchError(
+                    f"search_defence_victims: `{victim}` is not among search_victims.{nearest(victim, self.search_victims)}"
+                )
         for configuration in self.search_defences:
             parse_configuration(configuration, CHUNK_DEFENCES)
         for guard in self.search_guard_models:
             if guard not in REPLY_GUARDS:
                 raise GeoBenchError(f"search_guard_models: unknown guard `{guard}`.{nearest(guard, REPLY_GUARDS)}")
-        named = (self.search_rewriter, self.search_encoder, self.search_reranker, self.search_guard_encoder, self.search_judge or self.search_rewriter)
+        named = (
+            self.search_rewriter,
+            self.search_encoder,
+            self.search_reranker,
+            self.search_guard_encoder,
+            self.search_judge or self.search_rewriter,
+        )
         for model in (*named, *self.search_guard_models.values()):
             spec(model)
         if self.search_chunk_overlap >= self.search_chunk_tokens:
             raise GeoBenchError(
-                f"search_chunk_overlap: expected less than search_chunk_tokens, {self.search_chunk_tokens}, "
-                f"got {self.search_chunk_overlap}"
+                f"search_chunk_overlap: expected less than search_chunk_tokens, {self.search_chunk_tokens}, got {self.search_chunk_overlap}"
             )

@@ -73,7 +73,7 @@ def threshold(scores, rate: float) -> float:
 
 
 def unite(decisions: list[list[Decision]], taus: list[float] | None = None) -> list[Decision]:
-    """The union of several defences' decisions on the same texts: risk where any sees risk, unparsed where none does and one could not read.
+    """The union of decisions on the same texts: risk where any sees risk, unparsed where none does and one could not read.
 
     With `taus` the scores are compared anew (one false-positive budget shared by the members).
     """

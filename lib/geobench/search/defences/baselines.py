@@ -11,7 +11,7 @@ C = 10.0  # inverse regularisation of both
 
 
 class Classifier:
-    """Logistic regression on features of a text; score = log-odds of ID against clean and IP, classes balanced. `tau` is set by the caller."""
+    """Logistic regression on features of a text; score = log-odds of ID against clean and IP. The caller sets `tau`."""
 
     def __init__(self, name: str, features, seed: int = 0):
         from sklearn.linear_model import LogisticRegression

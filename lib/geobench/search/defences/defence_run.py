@@ -147,8 +147,8 @@ class DefenceRun:
         rows = []
         for draft, made in zip(drafts, judge.decide([r["answer"] for r in drafts], evidence)):
             stance = "refused" if made.blocked(self.p.search_unparsed) else draft["stance"]
-            rows.append({"name": draft["name"], "condition": draft["condition"], "victim": victim, "defence": "nemo:refuse", **made.record(),
-                         "stance": stance, **verdicts.scores(stance)})  # fmt: skip
+            facts = {"name": draft["name"], "condition": draft["condition"], "victim": victim, "defence": "nemo:refuse"}
+            rows.append(facts | made.record() | {"stance": stance} | verdicts.scores(stance))
         return rows
 
 
@@ -172,5 +172,3 @@ def _decision(row: dict) -> Decision:
 def context_sha(shown: list[dict]) -> str:
     """First 16 hex digits of the sha256 of what a victim reads."""
     return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:16]
-
-

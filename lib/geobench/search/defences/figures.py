@@ -60,7 +60,15 @@ def transitions(table):
         part = table[table.defence == name].groupby("before", sort=False)[["0", "0.5", "1"]].sum().loc[["0", "0.5", "1"]]
         axes.imshow(part.to_numpy(), cmap="Blues", vmin=0)
         for (i, j), count in _cells(part):
-            axes.text(j, i, str(int(count)), ha="center", va="center", fontsize=6, color="black" if count < part.to_numpy().max() * 0.6 else "white")
+            axes.text(
+                j,
+                i,
+                str(int(count)),
+                ha="center",
+                va="center",
+                fontsize=6,
+                color="black" if count < part.to_numpy().max() * 0.6 else "white",
+            )
         axes.set_xticks(range(3), ["0", "½", "1"])
         axes.set_yticks(range(3), ["0", "½", "1"])
         axes.set_title(name.replace("_", " ").replace(":", "\n"), fontsize=6)

@@ -39,6 +39,22 @@ def batch_embed(model, texts: list[str], batch_size: int = 32) -> np.ndarray:
     return np.stack([made[t] for t in texts])
 
 
+class Remembered:
+    """An untrained encoder that embeds each text once in its life; stands in for the model of frozen detectors."""
+
+    def __init__(self, model):
+        self.model, self.tokenizer, self._known = model, model.tokenizer, {}
+
+    def get_embedding_dimension(self) -> int:
+        return self.model.get_embedding_dimension()
+
+    def encode(self, texts: list[str], **settings) -> np.ndarray:
+        new = [t for t in dict.fromkeys(texts) if t not in self._known]
+        if new:
+            self._known |= dict(zip(new, self.model.encode(new, **settings)))
+        return np.stack([self._known[t] for t in texts])
+
+
 @dataclass
 class Guard:
     """`facts`: what the card and `guard.json` say (training settings, threshold's rate, chunk size)."""

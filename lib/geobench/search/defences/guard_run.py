@@ -42,6 +42,11 @@ class GuardRun:
         return pool.parts(triples, self.encoder.model.tokenizer, self.p.search_chunk_tokens, self.p.search_chunk_overlap, states)
 
     @cached_property
+    def frozen(self) -> guard.Remembered:
+        """The untrained encoder for frozen detectors."""
+        return guard.Remembered(self.encoder.model)
+
+    @cached_property
     def halves(self) -> tuple[list, list]:
         """(training, held out for tau) triples, no topic in both."""
         return pool.split(self.triples, self.p.search_guard_holdout, self.p.seed)
@@ -49,7 +54,7 @@ class GuardRun:
     @cached_property
     def near(self) -> set[str]:
         """Borderline ID documents."""
-        return pool.borderline(self.triples, lambda texts: guard.batch_embed(self.encoder.model, texts))
+        return pool.borderline(self.triples, lambda texts: guard.batch_embed(self.frozen, texts))
 
     def settings(self) -> training.Settings:
         p = self.p
@@ -96,7 +101,7 @@ class GuardRun:
         made = self._kept()
         if made is None:
             raise GeoBenchError(f"no guard of these settings in {self.folder}: run notebook 13_guard first (./run_all.sh --only 13_guard)")
-        found = {"guard": made} | untrained(self.encoder.model, self.parts(self.halves[0], LEARNT), self.near, self.p.seed)
+        found = {"guard": made} | untrained(self.frozen, self.parts(self.halves[0], LEARNT), self.near, self.p.seed)
         for name in DETECTORS[1:]:
             found[name].tau = self.tau(found[name])
         return found

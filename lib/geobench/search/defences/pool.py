@@ -32,7 +32,8 @@ def check_triples(triples) -> None:
             raise GeoBenchError(f"training part `{one.name}`: the IP text equals the clean text; expected a rewrite")
         for label in one.categories:
             if label not in CATEGORIES:
-                raise GeoBenchError(f"training part `{one.name}`: unknown attack category `{label}`; expected one of {', '.join(CATEGORIES)}")
+                known = ", ".join(CATEGORIES)
+                raise GeoBenchError(f"training part `{one.name}`: unknown attack category `{label}`; expected one of {known}")
     labels = sorted({label for one in triples for label in one.categories})
     if len(labels) < 2:
         raise GeoBenchError(f"training part: expected ID documents of two categories or more, got {', '.join(labels) or 'none'}")
@@ -67,7 +68,7 @@ def folds(triples, count: int, seed: int) -> list[tuple[list, list]]:
 
 
 def borderline(triples, embed) -> set[str]:
-    """Names of triples whose ID text has a cosine above 0.98 to its clean text under the untrained encoder (`embed`: texts -> unit rows)."""
+    """Names of triples whose ID text has a cosine above 0.98 to its clean text; `embed`: texts -> unit rows, untrained."""
     if not triples:
         return set()
     clean, changed = embed([t.clean for t in triples]), embed([t.id for t in triples])

@@ -120,7 +120,7 @@ class NemoPackage:
             try:
                 from nemoguardrails import LLMRails, RailsConfig
             except ImportError as error:
-                raise GeoBenchError("nemo package: `nemoguardrails` is not installed; use the defence `nemo`, our own implementation") from error
+                raise GeoBenchError("nemo package: `nemoguardrails` is not installed; `nemo` is our own implementation") from error
             rails = LLMRails(RailsConfig.from_path(str(folder)))
         self.rails = rails
 

@@ -16,7 +16,8 @@ def scan(file: str, model: str | None = None, tau: float | None = None) -> str:
         guard.tau = tau
     rows = guard.check(text)
     lines = [
-        f"chunk {r['chunk']:>3}  characters {r['start']:>6}-{r['end']:<6}  score {r['score']:.4f}  {r['category']:<22}  {'BLOCK' if r['blocked'] else 'keep'}"
+        f"chunk {r['chunk']:>3}  characters {r['start']:>6}-{r['end']:<6}  score {r['score']:.4f}  {r['category']:<22}  "
+        + ("BLOCK" if r["blocked"] else "keep")
         for r in rows
     ]
     blocked = sum(r["blocked"] for r in rows)

@@ -7,6 +7,7 @@ import numpy as np
 
 from geobench.errors import GeoBenchError
 from geobench.search.chunking import chunk
+from geobench.search.defences.base import threshold
 from geobench.search.defences.guard_run import GuardRun, scores_of, untrained
 from geobench.stats import resample_counts
 
@@ -80,7 +81,7 @@ def difference_table(scores, other: str = "frozen", name: str = "guard", resampl
     return pd.DataFrame(rows)
 
 
-def block_table(scores, documents_too: bool = True):
+def block_table(scores):
     """Share of chunks, and of documents with a blocked chunk, per detector and state at its tau."""
     table = scores.assign(document=scores["blocked"] > 0).groupby(["detector", "state"], sort=False)
     sums = table[["chunks", "blocked"]].sum()
@@ -99,24 +100,25 @@ def triple_documents(triples) -> list[dict]:
 
 
 def fold_scores(run: GuardRun):
-    """Document scores of the training part, every topic scored by detectors that never saw it (baselines; the guard where the run says so)."""
+    """Document scores of the training part, by detectors that never saw the topic (the guard: where the run says so)."""
     import pandas as pd
 
     from geobench.search.defences import guard, training
     from geobench.search.defences.guard_run import LEARNT, fresh
-    from geobench.search.defences.pool import folds
+    from geobench.search.defences.pool import folds, split
 
     made = []
     for seen, left in folds(run.triples, run.p.search_guard_folds, run.p.seed):
-        rows = run.parts(seen, LEARNT)
-        detectors = untrained(run.encoder.model, rows, run.near, run.p.seed)
+        learn, calibrate = split(seen, run.p.search_guard_holdout, run.p.seed)  # tau from topics that trained nothing either
+        rows = run.parts(learn, LEARNT)
+        detectors = untrained(run.frozen, rows, run.near, run.p.seed)
         if run.p.search_guard_fold_training:
             model = fresh(run.p.search_guard_encoder)
             training.train(model, rows, run.near, run.settings())
             detectors = {"guard": guard.Guard(model, guard.fit(model, rows, run.near), 0.0)} | detectors
-        harmless = [r.text for r in rows if r.state in HARMLESS]
+        harmless = [r.text for r in run.parts(calibrate, HARMLESS)]
         for detector in detectors.values():
-            detector.tau = float(np.quantile(scores_of(detector, harmless), 1 - run.p.search_guard_fpr))
+            detector.tau = threshold(scores_of(detector, harmless), run.p.search_guard_fpr)
         made.append(document_scores(run, detectors, triple_documents(left)))
     return pd.concat(made, ignore_index=True)
 

@@ -28,7 +28,7 @@ def _wide(frame, victim: str, defence: str, condition: str, value: str):
 
 
 def paired_change(frame, victim, defence, condition, value, resamples: int = 10_000, seed: int = 0) -> dict:
-    """{"without", "with", "change", "lo", "hi", "p", "n"} over queries, resampled together; p is the two-sided bootstrap p of statistics.paired."""
+    """{"without", "with", "change", "lo", "hi", "p", "n"} over queries resampled together; two-sided bootstrap p."""
     from geobench.stats import resample_counts
 
     wide = _wide(frame, victim, defence, condition, value)
@@ -43,7 +43,7 @@ def paired_change(frame, victim, defence, condition, value, resamples: int = 10_
 
 
 def effect_table(frame, resamples: int = 10_000, seed: int = 0):
-    """ASR under ID with and without each configuration, per victim: change, interval, p, relative change, and how many contexts went empty."""
+    """ASR under ID with and without each configuration, per victim: change, interval, p, relative change, empty contexts."""
     import pandas as pd
 
     rows = []
@@ -52,7 +52,9 @@ def effect_table(frame, resamples: int = 10_000, seed: int = 0):
             row = paired_change(frame, victim, defence, "id", "asr", resamples, seed)
             relative = row["change"] / row["without"] if row["without"] else np.nan
             own = frame[(frame.defence == defence) & (frame.victim == victim) & (frame.condition == "id")]
-            rows.append({"defence": defence, "victim": victim} | row | {"relative": relative, "empty": float(own["empty"].astype(float).mean())})
+            rows.append(
+                {"defence": defence, "victim": victim} | row | {"relative": relative, "empty": float(own["empty"].astype(float).mean())}
+            )
     return pd.DataFrame(rows)
 
 
@@ -80,7 +82,9 @@ def chunk_block_table(candidates: list[dict], decisions: dict[str, dict], top: i
     for defence, made in decisions.items():
         for condition in CONDITIONS:
             used = [(c, made[(c["name"], condition)]) for c in candidates if c["condition"] == condition and (c["name"], condition) in made]
-            flags = [(h.chunk.document == c["target"], d.blocked(unparsed), d.parsed) for c, ds in used for h, d in zip(c["hits"][:top], ds)]
+            flags = [
+                (h.chunk.document == c["target"], d.blocked(unparsed), d.parsed) for c, ds in used for h, d in zip(c["hits"][:top], ds)
+            ]
             target = [b for t, b, _ in flags if t]
             rows.append({
                 "defence": defence, "condition": condition, "chunks": len(flags), "all": _share([b for _, b, _ in flags]),
@@ -109,7 +113,10 @@ def residual_table(frame, instances):
     best = attacked.groupby(["name", "defence"])["asr"].max().unstack()
     beaten = best[(best == 1).all(axis=1)].index
     facts = {i.name: i for i in instances}
-    rows = [{"name": n, "contested": facts[n].contested, "categories": ", ".join(facts[n].categories), "claim": facts[n].false_claim} for n in beaten]
+    rows = [
+        {"name": n, "contested": facts[n].contested, "categories": ", ".join(facts[n].categories), "claim": facts[n].false_claim}
+        for n in beaten
+    ]
     return pd.DataFrame(rows, columns=["name", "contested", "categories", "claim"])
 
 

@@ -1,8 +1,8 @@
 """Training the guard's encoder: multiple-negatives ranking with explicit hard negatives.
 
-Anchor: a chunk of an ID document. Positives: ID chunks of other documents that share an attack category. Negatives in the `explicit` form: IP
-chunks (its own pair and others), clean chunks and borderline ID chunks of the batch; an ID document without a shared category is
-neither. The `in_batch` form is sentence-transformers' plain loss, in which the other ID documents of a batch are negatives by accident.
+Anchor: a chunk of an ID document. Positives: ID chunks of other documents that share an attack category. Negatives in the
+`explicit` form: IP chunks (its own pair and others), clean chunks and borderline ID chunks of the batch; an ID document that
+shares no category is neither. The `in_batch` form is sentence-transformers' plain loss, in which the other ID documents of a batch are negatives by accident.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ LOSSES = ("explicit", "in_batch")
 
 @dataclass(frozen=True)
 class Settings:
-    """`batch`: documents (each with its chunks in three states) per step; `rate`: peak learning rate, warmed up over a tenth, then linear."""
+    """`batch`: documents (each with its chunks in three states) per step; `rate`: peak learning rate."""
 
     loss: str = "explicit"
     epochs: int = 3
@@ -63,7 +63,8 @@ def batches(names: list[str], size: int, seed: int, epoch: int) -> list[list[str
     order = [names[n] for n in np.random.default_rng([seed, epoch]).permutation(len(names))]
     cut = [order[n : n + size] for n in range(0, len(order), size)]
     if len(cut) > 1 and len(cut[-1]) == 1:
-        cut[-2] += cut.pop()
+        last = cut.pop()
+        cut[-1] += last
     return cut
 
 

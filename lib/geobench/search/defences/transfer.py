@@ -48,7 +48,9 @@ def edit_documents(work) -> list[dict]:
             key = (record["dataset"], record["list"], record["target"])
             rows.append({"name": "/".join(map(str, key)), "state": variant, "text": record["text"]})
     names = {r["name"]: None for r in rows}
-    originals = [{"name": n, "state": "original", "text": tasks[k].item.description} for k in tasks if (n := "/".join(map(str, k))) in names]
+    originals = [
+        {"name": n, "state": "original", "text": tasks[k].item.description} for k in tasks if (n := "/".join(map(str, k))) in names
+    ]
     return originals + rows
 
 
@@ -65,5 +67,9 @@ def other_track_scores(engine, documents: list[dict], limit: int = 2048):
         "perplexity": [r["score"] for r in perplexity.score(engine, texts, limit, names)],
         "judge": [r["score"] for r in judge.score(engine, texts, names)],
     }
-    rows = [{"detector": k, "name": d["name"], "state": d["state"], "score": s} for k, values in columns.items() for d, s in zip(documents, values)]
+    rows = [
+        {"detector": k, "name": d["name"], "state": d["state"], "score": s}
+        for k, values in columns.items()
+        for d, s in zip(documents, values)
+    ]
     return pd.DataFrame(rows)
