@@ -19,7 +19,9 @@ def run(tmp_path, monkeypatch, tiny_encoder, triples):
     monkeypatch.setattr(models, "_open", {"minilm": SimpleNamespace(model=tiny_encoder())})
     monkeypatch.setattr(guard_run, "fresh", lambda name: tiny_encoder())
     made = guard_run.GuardRun(Run(tmp_path / "r", load("smoke", values)))
-    made.__dict__["triples"] = triples
+    both = ["false_citation", "testimonial"]
+    made.__dict__["triples"] = [t.model_copy(update={"categories": both}) for t in triples]
+    made.__dict__["near"] = set()  # a random encoder takes all texts for alike
     return made
 
 
