@@ -11,6 +11,9 @@ STS_STEP, STS_CANDIDATE = 3.0, 0.9  # seconds per gradient and per candidate
 def estimate(made) -> str:
     """Rankings per ranker, edits to make and a rough time for the embedded models on two cores."""
     p = made.params
+    search = _search_lines(made)
+    if all(n >= "11" for n in made.chosen):
+        return "\n".join([f"would run in {made.folder}: {', '.join(made.chosen)}", *search])
     chosen = catalog.select(p.datasets, p.lists_per_dataset, p.targets_per_list, p.seed, p.target_rule)
     targets = sum(len(s.targets) for s in chosen)
     methods = [*p.white_box, *p.black_box, *p.rewrites, *p.controls]
@@ -40,4 +43,19 @@ def estimate(made) -> str:
     total += 2 * SCORE * targets * (1 + len(methods) + len(p.external_edits))
     lines.append(f"  STS: {steps} steps of {p.sts_candidates} candidates; judge and perplexity: {2 * targets * (1 + len(methods))} texts")
     lines.append(f"about {total / 60:.0f} minutes with the embedded models on two cores, if all notebooks run")
+    lines += search
     return "\n".join(lines)
+
+
+def _search_lines(made) -> list[str]:
+    """The search track's part, where its notebooks are chosen."""
+    if not any(n >= "11" for n in made.chosen):
+        return []
+    from pathlib import Path
+
+    from geobench.search.corpus import load_instances
+    from geobench.search.defences.cost import estimate as search_estimate
+
+    p = made.params
+    own = None if p.search_corpus == "embedded" else Path(p.search_corpus) / "instances.jsonl"
+    return search_estimate(p, p.search_instances or len(load_instances(own)))

@@ -1,9 +1,9 @@
 import math
 
 import pytest
+from tests.search.defences.test_tables import frame  # noqa: F401
 
 from geobench.search.defences import amplifier
-from tests.search.defences.test_tables import frame  # noqa: F401
 
 
 def test_mcnemar_is_the_exact_binomial():

@@ -61,7 +61,11 @@ def test_drop_leaves_a_gap_refill_fills_it_and_all_blocked_is_a_refusal(run):
         rows = run.defended(configuration)
         assert len(rows) == 6 and all(r["changed"] and r["passages"] for r in rows)
         assert all(len(r["passages"]) <= chunks for r in rows)
-    (row,) = [r for r in run.make_answers("minilm:extractive", ["tfidf:drop"]) if r["condition"] == "id" and r["name"] == run.candidates[0]["name"]]
+    (row,) = [
+        r
+        for r in run.make_answers("minilm:extractive", ["tfidf:drop"])
+        if r["condition"] == "id" and r["name"] == run.candidates[0]["name"]
+    ]
     assert row["empty"] and row["stance"] == "refused" and row["asr"] == 0 and row["accuracy"] == 0
 
 

@@ -1,6 +1,7 @@
-from geobench.search.defences import amplifier, figures, separation, tables
 from tests.search.defences.test_separation import frame as scores
 from tests.search.defences.test_tables import frame  # noqa: F401
+
+from geobench.search.defences import amplifier, figures, separation, tables
 
 
 def test_figures_show_every_defence_and_detector(frame):  # noqa: F811

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
+from tests.search.defences.conftest import triple
 
 from geobench.errors import GeoBenchError
 from geobench.search.corpus import load_triples
 from geobench.search.defences import pool
-from tests.search.defences.conftest import triple
 
 
 def test_the_embedded_training_part_is_sound():

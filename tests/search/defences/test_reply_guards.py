@@ -9,7 +9,8 @@ from geobench.search.defences import reply_guards as g
 @pytest.mark.parametrize(
     "reply, risk",
     [
-        ("<score> yes </score>", True), ("<score>no</score>", False), ("<think>hm</think>\n<score> No </score>", False), ("yes", None), ("", None),
+        ("<score> yes </score>", True), ("<score>no</score>", False), ("<think>hm</think>\n<score> No </score>", False), ("yes", None),
+        ("", None),
         ("The text is harmful because it says so at length.", None), ("<score> maybe </score>", None),
         ("<score> yes </score> or <score> no </score>", None),
     ],
@@ -22,7 +23,8 @@ def test_granite_yes_is_risk_and_a_missing_tag_is_unparsed(reply, risk):
 @pytest.mark.parametrize(
     "reply, risk, codes",
     [
-        ("safe", False, ""), ("\n\nsafe ", False, ""), ("unsafe\nS2", True, "S2"), ("unsafe\ns1, S10", True, "S1,S10"), ("unsafe", True, ""),
+        ("safe", False, ""), ("\n\nsafe ", False, ""), ("unsafe\nS2", True, "S2"),
+        ("unsafe\ns1, S10", True, "S1,S10"), ("unsafe", True, ""),
         ("This is unsafe.", None, ""), ("", None, ""), ("safe, I think", None, ""), ("unsafe because of S2", None, ""),
     ],
 )  # fmt: skip

@@ -66,7 +66,9 @@ def test_gate_levels_keep_only_queries_whose_both_texts_pass(frame):
 
 
 def test_quality_by_verdict_leaves_unparsed_grades_out():
-    grades = [{"victim": "v", "name": n, "condition": "id", "relevance": r, "completeness": r, "clarity": r} for n, r in (("a", 5), ("b", None))]
+    grades = [
+        {"victim": "v", "name": n, "condition": "id", "relevance": r, "completeness": r, "clarity": r} for n, r in (("a", 5), ("b", None))
+    ]
     given = [{"victim": "v", "name": n, "condition": "id", "stance": "false"} for n in "ab"]
     (row,) = tables.quality_verdict_table(grades, given).to_dict("records")
     assert row["answers"] == 2 and row["graded"] == 1 and row["quality"] == 5

@@ -40,7 +40,7 @@ def batch_embed(model, texts: list[str], batch_size: int = 32) -> np.ndarray:
 
 
 class Remembered:
-    """An untrained encoder that embeds each text once in its life; stands in for the model of frozen detectors."""
+    """An encoder that embeds each text once in its life: contexts, conditions and configurations share most of their chunks."""
 
     def __init__(self, model):
         self.model, self.tokenizer, self._known = model, model.tokenizer, {}
@@ -66,13 +66,16 @@ class Guard:
     name: str = "guard"
     batch_size: int = 32
 
+    def __post_init__(self):
+        self.encoder = self.model if isinstance(self.model, Remembered) else Remembered(self.model)
+
     def identity(self) -> dict:
         return {"defence": self.name, "tau": self.tau, "prototypes": _digest(self.prototypes)} | {k: v for k, v in self.facts.items()}
 
     def scores(self, texts: list[str]) -> tuple[np.ndarray, list[str]]:
         """([texts] largest cosine to a prototype, the category of that prototype), texts taken as they are."""
         names = list(self.prototypes)
-        cosines = batch_embed(self.model, texts, self.batch_size) @ np.stack([self.prototypes[n] for n in names]).T
+        cosines = batch_embed(self.encoder, texts, self.batch_size) @ np.stack([self.prototypes[n] for n in names]).T
         best = cosines.argmax(axis=1) if len(texts) else []
         return cosines.max(axis=1) if len(texts) else np.zeros(0), [names[b] for b in best]
 

@@ -1,8 +1,8 @@
 """Training the guard's encoder: multiple-negatives ranking with explicit hard negatives.
 
-Anchor: a chunk of an ID document. Positives: ID chunks of other documents that share an attack category. Negatives in the
-`explicit` form: IP chunks (its own pair and others), clean chunks and borderline ID chunks of the batch; an ID document that
-shares no category is neither. The `in_batch` form is sentence-transformers' plain loss, in which the other ID documents of a batch are negatives by accident.
+Anchor: a chunk of an ID document. Positives: ID chunks of other documents that share an attack category. Negatives in the `explicit`
+form: the batch's IP chunks (its own pair and others), clean chunks and borderline ID chunks; an ID document that shares no category is
+neither. The `in_batch` form is sentence-transformers' plain loss, in which a batch's other ID documents are negatives by accident.
 """
 
 from dataclasses import dataclass
