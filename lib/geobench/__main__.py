@@ -1,4 +1,4 @@
-"""`python -m geobench run|export|compare|replies|doctor|weights`: the command line behind run_all.sh."""
+"""`python -m geobench run|export|compare|replies|guard|doctor|weights`: the command line behind run_all.sh."""
 
 import argparse
 import os
@@ -35,6 +35,10 @@ def _parser() -> argparse.ArgumentParser:
     kept.add_argument("action", choices=["show", "export", "prune"])
     kept.add_argument("--model", metavar="NAME", help="only this model's (prune without it: those that are never served)")
     kept.add_argument("--to", metavar="FILE", help="where export writes JSON lines")
+    guard = commands.add_parser("guard", help="scan a text file with a trained C-GEO Guard")
+    guard.add_argument("file", metavar="FILE", help="text to scan, - for standard input")
+    guard.add_argument("--model", metavar="DIR", help="folder of a trained guard (default: results/smoke/search/guard)")
+    guard.add_argument("--tau", type=float, metavar="T", help="another threshold")
     commands.add_parser("doctor", help="check versions, device, weights, data and folders")
     commands.add_parser("weights", help="fetch the embedded models' weights")
     return parser
@@ -102,6 +106,11 @@ def _command(args) -> int:
         from geobench.replies import command
 
         print(*command(args.action, args.model, args.to), sep="\n")
+        return 0
+    if args.command == "guard":
+        from geobench.search.defences.scan import scan
+
+        print(scan(args.file, args.model, args.tau))
         return 0
     from geobench import doctor
 

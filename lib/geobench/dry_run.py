@@ -13,6 +13,9 @@ OVERHEAD = 1.2  # of the weights: keys, values and activations of a batch
 def estimate(made) -> str:
     """The plan's work per notebook, and its hours and dollars per model."""
     p = made.params
+    search = _search_lines(made)
+    if all(n >= "11" for n in made.chosen):
+        return "\n".join([f"would run in {made.folder}: {', '.join(made.chosen)}", *search])
     chosen = catalog.select(p.datasets, p.lists_per_dataset, p.targets_per_list, p.seed, p.target_rule)
     targets = sum(len(s.targets) for s in chosen)
     edits, rankings = workload.editing(p, chosen), [workload.ranking(p, chosen, ranker) for ranker in p.rankers]
@@ -27,9 +30,7 @@ def estimate(made) -> str:
         *(line for name in dict.fromkeys(w.notebook for w in ours) for line in _notebook(name, ours)),
         *_models(ours),
     ]
-    if "11_search_data" in made.chosen or "12_search_answers" in made.chosen:
-        lines.append("the search track (notebooks 11 and 12) is not counted")
-    return "\n".join(lines)
+    return "\n".join([*lines, *search])
 
 
 def _ranking_line(p, work, ranker: str, targets: int) -> str:
@@ -96,3 +97,17 @@ def _hours(row, mine: list) -> float | None:
         return None
     free = sum(w.repeated for w in mine if w.notebook == "05_ranking" and parse_name(w.what)[1] == "attention")
     return ((_sum(mine, "tokens_in") - free) / row.throughput["input"] + _sum(mine, "tokens_out") / row.throughput["output"]) / 3600
+
+
+def _search_lines(made) -> list[str]:
+    """The search track's part, where its notebooks are chosen."""
+    if not any(n >= "11" for n in made.chosen):
+        return []
+    from pathlib import Path
+
+    from geobench.search.corpus import load_instances
+    from geobench.search.defences.cost import estimate as search_estimate
+
+    p = made.params
+    own = None if p.search_corpus == "embedded" else Path(p.search_corpus) / "instances.jsonl"
+    return search_estimate(p, p.search_instances or len(load_instances(own)))

@@ -109,6 +109,11 @@ def _search_digest(made: Plan, name: str, h) -> str:
     embedded = (paths.ROOT / "data" / "embedded" / "search").glob("*.[jc]s*")
     files = [*sorted(embedded), paths.ROOT / made.params.search_corpus / "instances.jsonl"]
     files += [made.folder / "search" / "instances.jsonl"] if name >= "12" else []
+    if name >= "14":  # the defences read the trained guard and the answers; 15 reads what 14 made, the gate and the edits too
+        search = made.folder / "search"
+        files += [search / "guard" / "guard.json", search / "contexts.jsonl", *sorted(search.glob("answers/*.jsonl"))]
+    if name >= "15":
+        files += [*sorted(search.glob("de*/*.jsonl")), search / "gate.jsonl", *sorted(made.folder.glob("edits/*.jsonl"))]
     for file in files:
         h.update(file.read_bytes() if file.exists() else b"")
     return h.hexdigest()
@@ -171,7 +176,8 @@ def _clear(made: Plan) -> None:
         folder = {"05_ranking": "ranks", "06_detection": "scores"}.get(name)
         if folder:
             shutil.rmtree(made.folder / folder, ignore_errors=True)
-        for stale in {"11_search_data": ("",), "12_search_answers": ("contexts.jsonl", "answers", "grades")}.get(name, ()):
+        for stale in {"11_search_data": ("",), "12_search_answers": ("contexts.jsonl", "answers", "grades"),
+                      "13_guard": ("guard",), "14_defences": ("decisions", "defended")}.get(name, ()):
             where = made.folder / "search" / stale
             shutil.rmtree(where, ignore_errors=True) if where.is_dir() else where.unlink(missing_ok=True)
 

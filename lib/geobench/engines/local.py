@@ -96,12 +96,13 @@ class LocalModel:
     # --- generation ---------------------------------------------------------------------------------------------------------
 
     def generate(
-        self, prompts: list[Messages], decoding: Decoding, seeds: list[int] | None = None, names: list[str] | None = None,
+        self, prompts: list[Messages | str], decoding: Decoding, seeds: list[int] | None = None, names: list[str] | None = None,
         stop: Callable[[int, str], bool] | None = None,
     ) -> list[Reply]:
         """One reply per prompt, in order; prompts of like length decode together. `stop(i, text)` ends prompt i early."""
         names = names or [f"prompt {i + 1}" for i in range(len(prompts))]
-        coded = [self.encode_chat(p, n, decoding.max_new_tokens) for p, n in zip(prompts, names)]
+        render = {str: self.encode, list: self.encode_chat}  # a text is a prompt that was rendered already
+        coded = [render[type(p)](p, n, room=decoding.max_new_tokens) for p, n in zip(prompts, names)]
         seeds = seeds or [0] * len(coded)
         replies: list[Reply | None] = [None] * len(coded)
         order = sorted(range(len(coded)), key=lambda i: (len(coded[i]), i))

@@ -1,8 +1,12 @@
 """Parameters of the search track, mixed into `geobench.params.Params`; params/base.yaml says what each means."""
 
+from typing import Literal
+
 from pydantic import BaseModel, Field
 
-from geobench.errors import GeoBenchError
+from geobench.errors import GeoBenchError, nearest
+
+REPLY_GUARDS = ("granite", "llama_guard", "nemo")
 
 
 class SearchParams(BaseModel):
@@ -29,18 +33,53 @@ class SearchParams(BaseModel):
     search_judge: str | None = None
     search_judge_answers: int | None = Field(None, ge=1)
     search_resamples: int = Field(10_000, ge=2)
+    search_guard_encoder: str = "minilm"
+    search_guard_loss: Literal["explicit", "in_batch"] = "explicit"
+    search_guard_epochs: int = Field(3, ge=1)
+    search_guard_batch: int = Field(16, ge=2)
+    search_guard_rate: float = Field(5e-5, gt=0)
+    search_guard_scale: float = Field(20.0, gt=0)
+    search_guard_holdout: float = Field(0.2, gt=0, lt=1)
+    search_guard_fpr: float = Field(0.05, ge=0, le=1)
+    search_guard_tau: float | None = None
+    search_guard_folds: int = Field(5, ge=2)
+    search_guard_fold_training: bool = False
+    search_defences: list[str] = Field(["guard:drop", "guard:refill", "tfidf:drop", "disagreement:drop", "union:drop"], min_length=1)
+    search_defence_victims: list[str] | None = None
+    search_defence_place: Literal["after_rerank", "before_rerank"] = "after_rerank"
+    search_disagreement_tau: float = Field(0.3, ge=-2, le=2)
+    search_unparsed: Literal["keep", "block"] = "keep"
+    search_guard_models: dict[str, str] = Field(default_factory=lambda: dict.fromkeys(REPLY_GUARDS, "smollm2-135m"))
+    search_guard_instances: int | None = Field(None, ge=1)
 
     def require_search(self) -> None:
         """Refuse unknown models, victims and an overlap that is not smaller than the chunk."""
         from geobench.models import spec
+        from geobench.search.defences.contexts import CHUNK_DEFENCES, parse_configuration
         from geobench.search.victims import parse_victim
 
         for victim in self.search_victims:
             parse_victim(victim)
-        for model in (self.search_rewriter, self.search_encoder, self.search_reranker, self.search_judge or self.search_rewriter):
+        for victim in self.search_defence_victims or ():
+            if victim not in self.search_victims:
+                raise GeoBenchError(
+                    f"search_defence_victims: `{victim}` is not among search_victims.{nearest(victim, self.search_victims)}"
+                )
+        for configuration in self.search_defences:
+            parse_configuration(configuration, CHUNK_DEFENCES)
+        for guard in self.search_guard_models:
+            if guard not in REPLY_GUARDS:
+                raise GeoBenchError(f"search_guard_models: unknown guard `{guard}`.{nearest(guard, REPLY_GUARDS)}")
+        named = (
+            self.search_rewriter,
+            self.search_encoder,
+            self.search_reranker,
+            self.search_guard_encoder,
+            self.search_judge or self.search_rewriter,
+        )
+        for model in (*named, *self.search_guard_models.values()):
             spec(model)
         if self.search_chunk_overlap >= self.search_chunk_tokens:
             raise GeoBenchError(
-                f"search_chunk_overlap: expected less than search_chunk_tokens, {self.search_chunk_tokens}, "
-                f"got {self.search_chunk_overlap}"
+                f"search_chunk_overlap: expected less than search_chunk_tokens, {self.search_chunk_tokens}, got {self.search_chunk_overlap}"
             )

@@ -99,11 +99,12 @@ class SearchRun:
         with Records(self.answers_file(victim), identity, UNIT) as records:
             todo = [c for c in contexts if (c["name"], c["condition"]) not in records.done]
             by_name = {i.name: i for i in self.instances}
-            for row in self._answers(victim, todo, by_name) if todo else ():
+            for row in self.answer_contexts(victim, todo, by_name) if todo else ():
                 records.append(row)
         return self.answers(victim)
 
-    def _answers(self, victim: str, contexts: list[dict], by_name: dict):
+    def answer_contexts(self, victim: str, contexts: list[dict], by_name: dict):
+        """Answers of a victim to context rows (name, condition, passages), one by one as they are made."""
         engine, read_out = victims.open_victim(victim, self.p.batch_size)
         tasks = [(by_name[c["name"]], [Passage(**p) for p in c["passages"]], f"{c['name']} {c['condition']}") for c in contexts]
         size = 3 * self.p.batch_size if read_out == "generate" else 1

@@ -1,0 +1,62 @@
+"""What notebooks 11 to 15 would cost: calls, tokens, GPU memory and hours, counted without loading a model.
+
+Contexts are taken as full (`search_top` chunks of `search_chunk_tokens`), and every defence as changing every context, so these are upper
+bounds. Hours assume THROUGHPUT tokens a second of one model; a price is given per GPU hour, which `HOUR` states.
+"""
+
+from geobench.models import spec
+from geobench.search.corpus import CONDITIONS, SOURCES
+
+THROUGHPUT = 3000  # prompt and answer tokens a second of a batched engine on one node; an assumption, not a measurement
+HOUR = 3.0  # dollars per GPU hour, an assumption
+WORDS = 60  # tokens of instructions around a context
+
+
+def calls(p, instances: int) -> list[dict]:
+    """Rows of work: model, calls, tokens in, tokens out."""
+    contexts, shown = instances * len(CONDITIONS), p.search_top * p.search_chunk_tokens
+    rows = []
+
+    def add(work: str, model: str, count: int, tokens_in: int, tokens_out: int) -> None:
+        rows.append({"work": work, "model": model, "calls": count, "in": count * tokens_in, "out": count * tokens_out})
+
+    if p.search_rewrite_queries:
+        add("rewrites", p.search_rewriter, 3 * p.search_rewrite_queries, p.search_rewrite_tokens, p.search_rewrite_tokens)
+    for victim in p.search_victims:
+        model, _, read_out = victim.rpartition(":")
+        if read_out != "extractive":
+            add(f"answers of {victim}", model, contexts, shown + WORDS, p.search_answer_tokens)
+    for victim in p.search_defence_victims or p.search_victims:
+        model, _, read_out = victim.rpartition(":")
+        if read_out != "extractive":
+            add(f"answers of {victim} under defences", model, contexts * len(p.search_defences), shown + WORDS, p.search_answer_tokens)
+    seen = min(instances, p.search_guard_instances or instances) * len(CONDITIONS)
+    for kind, model in p.search_guard_models.items():
+        count, size = (seen, shown) if kind == "nemo" else (seen * p.search_top, p.search_chunk_tokens)
+        add(f"guard {kind}", model, count, size + WORDS, 48)
+    if p.search_judge:
+        add("judge", p.search_judge, min(contexts, p.search_judge_answers or contexts), p.search_answer_tokens + 5 * WORDS, WORDS)
+    return rows
+
+
+def memory(model: str) -> float:
+    """GiB of weights: parameters (models.yaml, `extra: {billions: N}`) at the registry's width; nan where the registry does not say."""
+    row = spec(model)
+    width = 4 if row.dtype == "float32" else 2
+    return float(row.extra.get("billions", float("nan"))) * 1e9 * width / 2**30
+
+
+def estimate(p, instances: int) -> list[str]:
+    """Lines for --dry-run."""
+    rows = calls(p, instances)
+    lines = [f"search track: {instances} queries with {SOURCES} sources under {len(CONDITIONS)} conditions"]
+    for row in rows:
+        lines.append(f"  {row['work']}: {row['calls']} calls of {row['model']}, at most {row['in'] + row['out']:,} tokens")
+    sizes = {r["model"]: memory(r["model"]) for r in rows}
+    for model, size in sizes.items():
+        if size == size:
+            lines.append(f"  {model}: {size:.0f} GiB of GPU memory for its weights, a third more while it runs")
+    hours = sum((r["in"] + r["out"]) / THROUGHPUT for r in rows if sizes[r["model"]] == sizes[r["model"]]) / 3600
+    if hours:
+        lines.append(f"  about {hours:.0f} GPU hours at {THROUGHPUT} tokens a second, {hours * HOUR:.0f} dollars at {HOUR:.0f} an hour")
+    return lines

@@ -1,0 +1,142 @@
+"""Guard models that reply in words: Granite Guardian 3.3, Llama Guard 3 and NeMo's self-check of facts; formats and polarities.
+
+Granite (harm criterion through the chat template, no thinking): `<score> yes </score>` means risk. Llama Guard: `safe`, or `unsafe`
+with a line of category codes. NeMo's self-check asks whether the evidence supports an answer: yes means grounded, the opposite polarity.
+A reply without the expected mark is unparsed here; each model's own leniency is the policy `keep`.
+"""
+
+import re
+
+from geobench.errors import GeoBenchError, came, nearest
+from geobench.models import open_model
+from geobench.prompts import load_prompt, prompt_sha, render
+from geobench.search.defences.base import Decision
+
+SCORE = re.compile(r"<score>\s*(yes|no)\s*</score>", re.IGNORECASE)
+UNSAFE = re.compile(r"\s*unsafe\s*(?:\n\s*(S\d{1,2}(?:\s*,\s*S\d{1,2})*))?\s*$", re.IGNORECASE)
+TOKENS = {"granite": 48, "llama_guard": 24, "nemo": 12}
+GRANITE_TEMPLATE = {"guardian_config": {"criteria_id": "harm"}, "think": False}
+
+
+def parse_granite(reply: str) -> Decision:
+    """Risk where the last score tag says yes; unparsed without a tag, or where tags contradict each other."""
+    found = {m.lower() for m in SCORE.findall(reply)}
+    risk = found == {"yes"} if len(found) == 1 else None
+    return Decision(risk, "yes_is_risk", None, reply, "" if found else "no score tag")
+
+
+def parse_llama_guard(reply: str) -> Decision:
+    """Risk where the reply is `unsafe` with or without codes, none where it is `safe`; anything else is unparsed."""
+    if match := UNSAFE.match(reply):
+        return Decision(True, "unsafe_is_risk", None, reply, re.sub(r"\s", "", match[1] or "").upper())
+    return Decision(False if reply.strip().lower() == "safe" else None, "unsafe_is_risk", None, reply, "")
+
+
+def parse_nemo(reply: str) -> Decision:
+    """Grounded (no risk) where one of the first two words is yes, risk where one is no; both or neither: unparsed."""
+    words = {w.lower() for w in re.findall(r"[A-Za-z]+", " ".join(reply.split()[:2]))}
+    yes, no = "yes" in words, "no" in words
+    return Decision(no if yes != no else None, "yes_is_grounded", None, reply, "")
+
+
+PARSERS = {"granite": parse_granite, "llama_guard": parse_llama_guard, "nemo": parse_nemo}
+
+
+def chat_prompt(engine, kind: str, text: str) -> str:
+    """The rendered prompt for one chunk; the chunk stands as the user's turn, the last role that both guards accept."""
+    options = GRANITE_TEMPLATE if kind == "granite" else {}
+    turn = [{"role": "user", "content": text}]
+    if not engine.tokenizer.chat_template:
+        return f"{text}\n"
+    try:
+        return engine.tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True, **options)
+    except Exception as error:  # templates that want a list of typed parts
+        turn = [{"role": "user", "content": [{"type": "text", "text": text}]}]
+        try:
+            return engine.tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True, **options)
+        except Exception:
+            raise GeoBenchError(f"{kind}: the chat template of `{engine.spec.name}` refuses a user turn ({came(error, 80)})") from error
+
+
+class ReplyGuard:
+    """Granite Guardian or Llama Guard on chunks, through any engine with `generate` (transformers, vLLM).
+
+    `wiring` is True where another model stands in for the guard: its decisions show that the parts fit, nothing else.
+    """
+
+    def __init__(self, kind: str, engine, wiring: bool | None = None):
+        if kind not in ("granite", "llama_guard"):
+            raise GeoBenchError(f"guard model: expected granite or llama_guard, got `{kind}`.{nearest(kind, PARSERS)}")
+        self.name, self.engine = kind, engine
+        self.wiring = engine.spec.name.split("-")[0] not in ("granite", "llama") if wiring is None else wiring
+
+    def identity(self) -> dict:
+        return {**self.engine.identity(), "defence": self.name, "tokens": TOKENS[self.name], "wiring": self.wiring}
+
+    def decide(self, texts: list[str], documents: list[int] | None = None) -> list[Decision]:
+        """One decision per chunk, in order."""
+        from geobench.engines.decoding import Decoding
+
+        prompts = [chat_prompt(self.engine, self.name, t) for t in texts]
+        names = [f"{self.name} chunk {n}" for n in range(1, len(texts) + 1)]
+        return [PARSERS[self.name](r.text) for r in self.engine.generate(prompts, Decoding(TOKENS[self.name]), names=names)]
+
+
+class SelfCheck:
+    """The documented self-check of facts: the victim reads its own draft against the chunks; no evidence passes, as documented."""
+
+    name = "nemo"
+
+    def __init__(self, engine):
+        self.engine = engine
+
+    def identity(self) -> dict:
+        return {**self.engine.identity(), "defence": "nemo", "tokens": TOKENS["nemo"], "prompt": prompt_sha("search_self_check")}
+
+    def decide(self, drafts: list[str], evidence: list[str]) -> list[Decision]:
+        """One decision per (draft, evidence); risk: refuse."""
+        from geobench.engines.decoding import Decoding
+
+        if len(drafts) != len(evidence):
+            raise GeoBenchError(f"self-check: expected one evidence per draft, got {len(evidence)} for {len(drafts)}")
+        prompt = load_prompt("search_self_check")
+        asked = [n for n, e in enumerate(evidence) if e.strip()]
+        chats = [
+            [{"role": "system", "content": prompt["system"]},
+             {"role": "user", "content": render(prompt["user"], evidence=evidence[n], draft=drafts[n])}] for n in asked
+        ]  # fmt: skip
+        replies = self.engine.generate(chats, Decoding(TOKENS["nemo"]), names=[f"draft {n + 1}" for n in asked]) if asked else []
+        made = dict(zip(asked, (parse_nemo(r.text) for r in replies)))
+        return [made.get(n, Decision(False, "yes_is_grounded", None, "", "no evidence")) for n in range(len(drafts))]
+
+
+class NemoPackage:
+    """Adapter to the `nemoguardrails` package where it is installed: its own output rails check the draft against the evidence."""
+
+    name = "nemo_package"
+
+    def __init__(self, rails=None, folder=None):
+        if rails is None:
+            try:
+                from nemoguardrails import LLMRails, RailsConfig
+            except ImportError as error:
+                raise GeoBenchError("nemo package: `nemoguardrails` is not installed; `nemo` is our own implementation") from error
+            rails = LLMRails(RailsConfig.from_path(str(folder)))
+        self.rails = rails
+
+    def decide(self, queries: list[str], drafts: list[str], evidence: list[str]) -> list[Decision]:
+        """Risk where an output rail stopped the draft."""
+        made = []
+        for query, draft, shown in zip(queries, drafts, evidence):
+            context = {"role": "context", "content": {"relevant_chunks": shown, "check_facts": True}}
+            turns = [context, {"role": "user", "content": query}, {"role": "assistant", "content": draft}]
+            answer = self.rails.generate(messages=turns, options={"rails": ["output"], "log": {"activated_rails": True}})
+            stopped = [r.name for r in answer.log.activated_rails if r.stop]
+            made.append(Decision(bool(stopped), "yes_is_grounded", None, str(answer.response), ", ".join(stopped)))
+        return made
+
+
+def open_guard(kind: str, model: str, batch_size: int = 8):
+    """The guard of a kind over a registered model."""
+    engine = open_model(model, batch_size=batch_size)
+    return SelfCheck(engine) if kind == "nemo" else ReplyGuard(kind, engine)

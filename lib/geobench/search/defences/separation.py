@@ -1,0 +1,132 @@
+"""How well detectors tell ID texts from clean and IP ones: AUC with topic-clustered intervals, ROC points, the truth-swapped control.
+
+A document's score is the largest of its chunks'. Documents of one topic (clean, IP, ID of one query or triple) are resampled together.
+"""
+
+import numpy as np
+
+from geobench.errors import GeoBenchError
+from geobench.search.chunking import chunk
+from geobench.search.defences.base import threshold
+from geobench.search.defences.guard_run import GuardRun, scores_of, untrained
+from geobench.stats import resample_counts
+
+HARMLESS = ("clean", "ip")
+
+
+def document_scores(run: GuardRun, detectors: dict, documents: list[dict]):
+    """pandas frame: detector, name, state, score (largest over chunks), chunks; documents: rows of name, state, text."""
+    import pandas as pd
+
+    p, tokenizer = run.p, run.encoder.model.tokenizer
+    cut = [[c.text for c in chunk(d["text"], tokenizer, p.search_chunk_tokens, p.search_chunk_overlap)] for d in documents]
+    rows = []
+    for name, detector in detectors.items():
+        flat = scores_of(detector, [t for texts in cut for t in texts])
+        ends = np.cumsum([len(texts) for texts in cut])
+        parts = np.split(flat, ends[:-1])
+        for document, part in zip(documents, parts):
+            blocked = int((part >= detector.tau).sum())
+            row = {"detector": name, "name": document["name"], "state": document["state"], "score": float(part.max())}
+            rows.append(row | {"chunks": len(part), "blocked": blocked})
+    return pd.DataFrame(rows)
+
+
+def auc(positive: dict[str, float], negative: dict[str, float], resamples: int = 10_000, seed: int = 0) -> dict:
+    """{"auc", "lo", "hi", "n"}: chance that an ID document scores above a harmless one, ties half; topics are resampled.
+
+    positive, negative: topic -> score. GeoBenchError unless both have the same topics.
+    """
+    if set(positive) != set(negative) or not positive:
+        raise GeoBenchError(f"AUC: expected the same topics on both sides, got {len(positive)} and {len(negative)}")
+    names = sorted(positive)
+    high, low = (np.array([side[n] for n in names]) for side in (positive, negative))
+    wins = np.sign(high[:, None] - low[None, :]) / 2 + 0.5
+    row = {"auc": float(wins.mean()), "lo": np.nan, "hi": np.nan, "n": len(names)}
+    if len(names) > 1:
+        counts = resample_counts({"search": len(names)}, resamples, seed).astype(float)
+        drawn = ((counts @ wins) * counts).sum(axis=1) / len(names) ** 2
+        row["lo"], row["hi"] = map(float, np.percentile(drawn, (2.5, 97.5)))
+    return row
+
+
+def auc_table(scores, resamples: int = 10_000, seed: int = 0):
+    """AUC of ID against clean and against IP per detector, with 95 % intervals over topics."""
+    import pandas as pd
+
+    rows = []
+    for detector, part in scores.groupby("detector", sort=False):
+        wide = part.pivot(index="name", columns="state", values="score")
+        for state in HARMLESS:
+            both = wide[["id", state]].dropna()
+            rows.append({"detector": detector, "test": f"id vs {state}"} | auc(dict(both["id"]), dict(both[state]), resamples, seed))
+    return pd.DataFrame(rows)
+
+
+def difference_table(scores, other: str = "frozen", name: str = "guard", resamples: int = 10_000, seed: int = 0):
+    """Paired difference of the AUC of `name` and another detector, on the same resampled topics."""
+    import pandas as pd
+
+    rows = []
+    for state in HARMLESS:
+        drawn, points = [], []
+        for detector in (name, other):
+            wide = scores[scores.detector == detector].pivot(index="name", columns="state", values="score").sort_index()
+            wins = np.sign(wide["id"].to_numpy()[:, None] - wide[state].to_numpy()[None, :]) / 2 + 0.5
+            counts = resample_counts({"search": len(wins)}, resamples, seed).astype(float)
+            points.append(wins.mean())
+            drawn.append(((counts @ wins) * counts).sum(axis=1) / len(wins) ** 2)
+        lo, hi = np.percentile(drawn[0] - drawn[1], (2.5, 97.5))
+        rows.append({"test": f"id vs {state}", "difference": points[0] - points[1], "lo": lo, "hi": hi, "against": other})
+    return pd.DataFrame(rows)
+
+
+def block_table(scores):
+    """Share of chunks, and of documents with a blocked chunk, per detector and state at its tau."""
+    table = scores.assign(document=scores["blocked"] > 0).groupby(["detector", "state"], sort=False)
+    sums = table[["chunks", "blocked"]].sum()
+    made = sums.assign(chunk_rate=sums["blocked"] / sums["chunks"], document_rate=table["document"].mean()).reset_index()
+    return made.rename(columns={"blocked": "blocked_chunks"})
+
+
+def instance_documents(instances) -> list[dict]:
+    """Rows of name, state, text of the evaluation targets."""
+    return [{"name": i.name, "state": c, "text": i.text(c)} for i in instances for c in ("clean", "ip", "id")]
+
+
+def triple_documents(triples) -> list[dict]:
+    """Rows of name, state, text of training documents, the truth-swapped control among them."""
+    return [{"name": t.name, "state": s, "text": getattr(t, s)} for t in triples for s in ("clean", "ip", "id", "control")]
+
+
+def fold_scores(run: GuardRun):
+    """Document scores of the training part, by detectors that never saw the topic (the guard: where the run says so)."""
+    import pandas as pd
+
+    from geobench.search.defences import guard, training
+    from geobench.search.defences.guard_run import LEARNT, fresh
+    from geobench.search.defences.pool import folds, split
+
+    made = []
+    for seen, left in folds(run.triples, run.p.search_guard_folds, run.p.seed):
+        learn, calibrate = split(seen, run.p.search_guard_holdout, run.p.seed)  # tau from topics that trained nothing either
+        rows = run.parts(learn, LEARNT)
+        detectors = untrained(run.frozen, rows, run.near, run.p.seed)
+        if run.p.search_guard_fold_training:
+            model = fresh(run.p.search_guard_encoder)
+            training.train(model, rows, run.near, run.settings())
+            detectors = {"guard": guard.Guard(model, guard.fit(model, rows, run.near), 0.0)} | detectors
+        harmless = [r.text for r in run.parts(calibrate, HARMLESS)]
+        for detector in detectors.values():
+            detector.tau = threshold(scores_of(detector, harmless), run.p.search_guard_fpr)
+        made.append(document_scores(run, detectors, triple_documents(left)))
+    return pd.concat(made, ignore_index=True)
+
+
+def tau_table(scores, detector: str, points: int = 13):
+    """Share of documents at or above each tau, per state; taus are evenly spaced over the detector's scores."""
+    import pandas as pd
+
+    part = scores[scores.detector == detector]
+    taus = np.linspace(part["score"].min(), part["score"].max(), points)
+    return pd.DataFrame([{"tau": t, **{s: float((g["score"] >= t).mean()) for s, g in part.groupby("state", sort=False)}} for t in taus])

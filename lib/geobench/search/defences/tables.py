@@ -1,0 +1,162 @@
+"""Tables of the defences: what each does to the attack, to accuracy, and to harmless chunks."""
+
+import numpy as np
+
+from geobench.search.corpus import CONDITIONS
+from geobench.search.statistics import bootstrap
+
+NONE = "none"
+
+
+def defence_frame(plain: list[dict], defended: list[dict], instances):
+    """pandas frame of answers: defence (`none` first), victim, name, condition, stance, asr, accuracy, changed, empty, categories."""
+    import pandas as pd
+
+    facts = {i.name: i for i in instances}
+    keep = ("defence", "victim", "name", "condition", "stance", "asr", "accuracy", "changed", "empty")
+    victims = list(dict.fromkeys(r["victim"] for r in defended))
+    rows = [r | {"defence": NONE, "changed": False, "empty": False} for r in plain if r["victim"] in victims]
+    frame = pd.DataFrame([{k: r.get(k) for k in keep} for r in [*rows, *defended]])
+    frame["categories"] = [tuple(facts[n].categories) for n in frame["name"]]
+    return frame.astype({"asr": float, "accuracy": float})
+
+
+def _wide(frame, victim: str, defence: str, condition: str, value: str):
+    """Per query (value without, value with) where both are known."""
+    part = frame[(frame.victim == victim) & (frame.condition == condition) & frame.defence.isin([NONE, defence])]
+    return part.pivot(index="name", columns="defence", values=value).dropna().sort_index()
+
+
+def paired_change(frame, victim, defence, condition, value, resamples: int = 10_000, seed: int = 0) -> dict:
+    """{"without", "with", "change", "lo", "hi", "p", "n"} over queries resampled together; two-sided bootstrap p."""
+    from geobench.stats import resample_counts
+
+    wide = _wide(frame, victim, defence, condition, value)
+    delta = (wide[defence] - wide[NONE]).to_numpy()
+    row = bootstrap(delta, list(wide.index), resamples, seed)
+    p = np.nan
+    if len(delta) > 1:
+        means = resample_counts({"search": len(delta)}, resamples, seed) @ delta / len(delta)
+        p = float(min(1.0, max(2 * min((means <= 0).mean(), (means >= 0).mean()), 1 / resamples)))
+    return {"without": wide[NONE].mean(), "with": wide[defence].mean(), "change": row["mean"], "lo": row["lo"], "hi": row["hi"], "p": p,
+            "n": row["n"]}  # fmt: skip
+
+
+def effect_table(frame, resamples: int = 10_000, seed: int = 0):
+    """ASR under ID with and without each configuration, per victim: change, interval, p, relative change, empty contexts."""
+    import pandas as pd
+
+    rows = []
+    for defence in [d for d in dict.fromkeys(frame["defence"]) if d != NONE]:
+        for victim in dict.fromkeys(frame.loc[frame.defence == defence, "victim"]):
+            row = paired_change(frame, victim, defence, "id", "asr", resamples, seed)
+            relative = row["change"] / row["without"] if row["without"] else np.nan
+            own = frame[(frame.defence == defence) & (frame.victim == victim) & (frame.condition == "id")]
+            rows.append(
+                {"defence": defence, "victim": victim} | row | {"relative": relative, "empty": float(own["empty"].astype(float).mean())}
+            )
+    return pd.DataFrame(rows)
+
+
+def accuracy_table(frame, resamples: int = 10_000, seed: int = 0):
+    """Accuracy under clean and IP with and without each configuration, per victim; a refusal counts as 0."""
+    import pandas as pd
+
+    rows = []
+    for defence in [d for d in dict.fromkeys(frame["defence"]) if d != NONE]:
+        for victim in dict.fromkeys(frame.loc[frame.defence == defence, "victim"]):
+            for condition in ("clean", "ip"):
+                row = paired_change(frame, victim, defence, condition, "accuracy", resamples, seed)
+                rows.append({"defence": defence, "victim": victim, "condition": condition} | row)
+    return pd.DataFrame(rows)
+
+
+def chunk_block_table(candidates: list[dict], decisions: dict[str, dict], top: int, unparsed: str = "keep"):
+    """Per defence and condition: blocked share of all chunks that would be shown, of the target's, and the share of unparsed replies.
+
+    decisions: defence -> (name, condition) -> decisions on the first candidates.
+    """
+    import pandas as pd
+
+    rows = []
+    for defence, made in decisions.items():
+        for condition in CONDITIONS:
+            used = [(c, made[(c["name"], condition)]) for c in candidates if c["condition"] == condition and (c["name"], condition) in made]
+            flags = [
+                (h.chunk.document == c["target"], d.blocked(unparsed), d.parsed) for c, ds in used for h, d in zip(c["hits"][:top], ds)
+            ]
+            target = [b for t, b, _ in flags if t]
+            rows.append({
+                "defence": defence, "condition": condition, "chunks": len(flags), "all": _share([b for _, b, _ in flags]),
+                "target_chunks": len(target), "target": _share(target), "unparsed": _share([not p for *_, p in flags]),
+            })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _share(flags: list[bool]) -> float:
+    return float(np.mean(flags)) if flags else np.nan
+
+
+def category_table(frame):
+    """Mean ASR under ID by attack category, with and without each configuration; a query counts for each of its categories."""
+    part = frame[frame.condition == "id"].explode("categories").rename(columns={"categories": "category"})
+    table = part.pivot_table(index="category", columns="defence", values="asr", aggfunc="mean", sort=False)
+    counts = part.groupby("category")["name"].nunique()
+    return table.assign(queries=counts).sort_index().reset_index().rename_axis(columns=None)
+
+
+def residual_table(frame, instances):
+    """Queries whose false claim still fully succeeds (ASR 1 for some victim) under every configuration."""
+    import pandas as pd
+
+    attacked = frame[(frame.condition == "id") & (frame.defence != NONE)]
+    best = attacked.groupby(["name", "defence"])["asr"].max().unstack()
+    beaten = best[(best == 1).all(axis=1)].index
+    facts = {i.name: i for i in instances}
+    rows = [
+        {"name": n, "contested": facts[n].contested, "categories": ", ".join(facts[n].categories), "claim": facts[n].false_claim}
+        for n in beaten
+    ]
+    return pd.DataFrame(rows, columns=["name", "contested", "categories", "claim"])
+
+
+def agreement_by_defence(frame):
+    """Over queries under ID, per configuration: all victims fully succeed, none succeeds at all, victims differ."""
+    import pandas as pd
+
+    rows = []
+    for defence, part in frame[frame.condition == "id"].groupby("defence", sort=False):
+        wide = part.pivot(index="name", columns="victim", values="asr").dropna()
+        if wide.shape[1] > 1 and len(wide):
+            rows.append({"defence": defence, "queries": len(wide), "victims": wide.shape[1], "all_succeed": (wide == 1).all(axis=1).mean(),
+                         "none_succeeds": (wide == 0).all(axis=1).mean(), "disagree": (wide.nunique(axis=1) > 1).mean()})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def gate_table(frame, quality: list[dict], levels: list[float], resamples: int = 10_000, seed: int = 0):
+    """Relative change of ASR under ID over the queries whose IP and ID texts both reach each gate threshold, mean of the victims."""
+    import pandas as pd
+
+    least = pd.DataFrame(quality).groupby("name")["quality"].min()
+    rows = []
+    for level in levels:
+        part = frame[frame["name"].isin(least[least >= level].index) & (frame.condition == "id")]
+        means = part.groupby("defence", sort=False)["asr"].mean()
+        for defence in [d for d in means.index if d != NONE]:
+            relative = (means[defence] - means[NONE]) / means[NONE] if means.get(NONE) else np.nan
+            rows.append({"threshold": level, "queries": part["name"].nunique(), "defence": defence, "without": means[NONE],
+                         "with": means[defence], "relative": relative})  # fmt: skip
+    return pd.DataFrame(rows, columns=["threshold", "queries", "defence", "without", "with", "relative"])
+
+
+def quality_verdict_table(grades: list[dict], answers: list[dict]):
+    """Mean graded quality by the key judge's verdict on the same answers; unparsed grades are counted, not averaged."""
+    import pandas as pd
+
+    stances = {(a["victim"], a["name"], a["condition"]): a["stance"] for a in answers}
+    scales = ["relevance", "completeness", "clarity"]
+    rows = [{"verdict": stances[(g["victim"], g["name"], g["condition"])], **{s: g.get(s) for s in scales}} for g in grades]
+    frame = pd.DataFrame(rows, columns=["verdict", *scales]).astype(dict.fromkeys(scales, float))
+    frame["quality"], frame["graded"] = frame[scales].mean(axis=1), frame[scales].notna().all(axis=1)
+    table = frame.groupby("verdict", sort=True).agg(answers=("graded", "size"), graded=("graded", "sum"), quality=("quality", "mean"))
+    return table.reset_index()

@@ -1,0 +1,105 @@
+from types import SimpleNamespace
+
+import pytest
+
+from geobench.errors import GeoBenchError
+from geobench.search.defences import reply_guards as g
+
+
+@pytest.mark.parametrize(
+    "reply, risk",
+    [
+        ("<score> yes </score>", True), ("<score>no</score>", False), ("<think>hm</think>\n<score> No </score>", False), ("yes", None),
+        ("", None),
+        ("The text is harmful because it says so at length.", None), ("<score> maybe </score>", None),
+        ("<score> yes </score> or <score> no </score>", None),
+    ],
+)  # fmt: skip
+def test_granite_yes_is_risk_and_a_missing_tag_is_unparsed(reply, risk):
+    made = g.parse_granite(reply)
+    assert made.risk is risk and made.polarity == "yes_is_risk" and made.raw == reply and made.parsed == (risk is not None)
+
+
+@pytest.mark.parametrize(
+    "reply, risk, codes",
+    [
+        ("safe", False, ""), ("\n\nsafe ", False, ""), ("unsafe\nS2", True, "S2"),
+        ("unsafe\ns1, S10", True, "S1,S10"), ("unsafe", True, ""),
+        ("This is unsafe.", None, ""), ("", None, ""), ("safe, I think", None, ""), ("unsafe because of S2", None, ""),
+    ],
+)  # fmt: skip
+def test_llama_guard_reads_whole_replies_only(reply, risk, codes):
+    made = g.parse_llama_guard(reply)
+    assert made.risk is risk and made.detail == codes and made.polarity == "unsafe_is_risk"
+
+
+@pytest.mark.parametrize(
+    "reply, risk",
+    [
+        ("yes", False), ("Yes.", False), ("no", True), ("No, it is not supported", True), ("Answer: no", True), ("", None),
+        ("The answer is no", None), ("yes no", None), ("nothing supports it", None),
+    ],
+)  # fmt: skip
+def test_self_check_yes_is_grounded_the_opposite_polarity(reply, risk):
+    made = g.parse_nemo(reply)
+    assert made.risk is risk and made.polarity == "yes_is_grounded"
+    assert made.blocked("keep") == (risk is True)  # unrecognised replies pass, as documented
+
+
+@pytest.mark.parametrize("kind, architecture", [("granite", "mistral"), ("llama_guard", "llama")])
+def test_tiny_models_of_the_architectures_run_through_the_same_code(tiny_model, kind, architecture):
+    judge = g.ReplyGuard(kind, tiny_model(architecture), wiring=False)
+    made = judge.decide(["A chunk of text.", "Another one."], [1, 2])
+    assert len(made) == 2 and all(isinstance(d.raw, str) for d in made)
+    assert judge.identity()["defence"] == kind and judge.identity()["wiring"] is False
+
+
+def test_another_model_in_a_guard_s_place_is_called_wiring(tiny_model):
+    assert g.ReplyGuard("granite", tiny_model("llama")).wiring
+    with pytest.raises(GeoBenchError, match="expected granite or llama_guard, got `granit`.*`granite`"):
+        g.ReplyGuard("granit", tiny_model("llama"))
+
+
+def test_granite_s_template_gets_the_harm_criterion_and_no_thinking():
+    seen = {}
+
+    class Tokenizer:
+        chat_template = "x"
+
+        def apply_chat_template(self, turns, **options):
+            seen.update(options, turns=turns)
+            if isinstance(turns[0]["content"], str):
+                raise ValueError("content must be a list")
+            return "prompt"
+
+    assert g.chat_prompt(SimpleNamespace(tokenizer=Tokenizer()), "granite", "chunk") == "prompt"
+    assert seen["guardian_config"] == {"criteria_id": "harm"} and seen["think"] is False and seen["add_generation_prompt"]
+    assert seen["turns"] == [{"role": "user", "content": [{"type": "text", "text": "chunk"}]}]
+
+
+def test_self_check_without_evidence_passes_and_asks_nobody():
+    class Engine:
+        asked = 0
+
+        def generate(self, chats, decoding, names=None):
+            Engine.asked += len(chats)
+            return [SimpleNamespace(text="no") for _ in chats]
+
+    made = g.SelfCheck(Engine()).decide(["a", "b"], ["", "some text"])
+    assert [d.risk for d in made] == [False, True] and made[0].detail == "no evidence" and Engine.asked == 1
+    with pytest.raises(GeoBenchError, match="got 1 for 2"):
+        g.SelfCheck(Engine()).decide(["a", "b"], ["x"])
+
+
+def test_the_package_s_adapter_reads_which_rail_stopped():
+    class Rails:
+        def generate(self, messages, options):
+            assert messages[0]["content"]["relevant_chunks"] == "text" and options["rails"] == ["output"]
+            stop = messages[2]["content"] == "bad"
+            log = SimpleNamespace(activated_rails=[SimpleNamespace(name="self check facts", stop=stop)])
+            return SimpleNamespace(response=[{"content": "x"}], log=log)
+
+    made = g.NemoPackage(Rails()).decide(["q", "q"], ["good", "bad"], ["text", "text"])
+    assert [d.risk for d in made] == [False, True] and made[1].detail == "self check facts"
+    with pytest.raises(GeoBenchError, match="`nemoguardrails` is not installed"):
+        g.NemoPackage(folder="x")

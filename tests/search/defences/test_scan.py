@@ -1,0 +1,36 @@
+import io
+
+import pytest
+
+from geobench.__main__ import main
+from geobench.errors import GeoBenchError
+from geobench.search.defences import guard, scan
+from geobench.search.defences.pool import parts
+
+
+@pytest.fixture
+def folder(triples, tiny_encoder, tmp_path):
+    model = tiny_encoder()
+    rows = parts(triples, model.tokenizer, 64, 8)
+    return guard.Guard(model, guard.fit(model, rows, set()), 0.5, {"chunk_tokens": 8, "chunk_overlap": 2}).save(tmp_path / "g")
+
+
+def test_a_file_is_scanned_from_the_command_line(folder, tmp_path, capsys):
+    file = tmp_path / "page.txt"
+    file.write_text("The aloe needs water every 2 days, says the board.")
+    assert main(["guard", str(file), "--model", str(folder), "--tau", "-1"]) == 0
+    out = capsys.readouterr().out
+    assert "chunk   1  characters      0-" in out and "BLOCK" in out and "2 of 2 chunks blocked at tau -1.0000" in out
+    assert main(["guard", str(file), "--model", str(tmp_path / "none")]) == 2
+    assert "no guard.json" in capsys.readouterr().err
+
+
+def test_unreadable_files_are_named(folder, tmp_path, monkeypatch):
+    with pytest.raises(GeoBenchError, match="none.txt: cannot be read"):
+        scan.scan(str(tmp_path / "none.txt"), folder)
+    (tmp_path / "b").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(GeoBenchError, match="expected UTF-8"):
+        scan.scan(str(tmp_path / "b"), folder)
+    monkeypatch.setattr("sys.stdin", io.StringIO("  "))
+    with pytest.raises(GeoBenchError, match="-: the file is empty"):
+        scan.scan("-", folder)
