@@ -46,8 +46,8 @@ def test_parts_of_a_text_cut_inside_a_mark():
 
 
 def test_report_says_which_records_feed_a_table(tmp_path):
-    write_table(pd.DataFrame({"x": [1]}), tmp_path / "tables", "table_02_main", "")
-    sources = {"item": ["table_02_main"], "records": ["edits/*.jsonl"], "files": [1], "lines": [9], "sha256": ["abc"]}
+    write_table(pd.DataFrame({"x": [1]}), tmp_path / "tables", "table_05_datasets", "")
+    sources = {"item": ["table_05_datasets"], "records": ["edits/*.jsonl"], "files": [1], "lines": [9], "sha256": ["abc"]}
     write_table(pd.DataFrame(sources), tmp_path / "tables", "table_13_sources", "")
     (tmp_path / "manifests").mkdir()
     (tmp_path / "manifests" / "01_data.json").write_text(json.dumps({"seconds": 1.0}))

@@ -3,10 +3,13 @@
 Nothing is computed here that a table does not hold; a table that is missing leaves its keys and sentences out.
 """
 
+import re
 from pathlib import Path
 
 from geobench.reproduce import manifests, read_params
 from geobench.variants import ORDER, method_of
+
+COUNT = re.compile(r"n|n_\w+|lists|items|targets|items per list|rankings|lines|files|line")
 
 
 def table(folder: Path, name: str):
@@ -17,7 +20,8 @@ def table(folder: Path, name: str):
     if not file.exists() or file.stat().st_size < 2:
         return None
     frame = pd.read_csv(file)
-    return None if frame.empty else frame
+    whole = [c for c in frame.select_dtypes("integer") if not COUNT.fullmatch(c)]  # a rate that is 0 or 1 everywhere is still a rate
+    return None if frame.empty else frame.astype(dict.fromkeys(whole, float))
 
 
 def numbers(folder: Path) -> dict[str, object]:
@@ -42,7 +46,8 @@ def _main(folder: Path) -> dict:
     if frame is None:
         return found
     for row in frame.to_dict("records"):
-        found |= {f"main.{method_of(row['variant'])}.{k}": v for k, v in row.items() if k not in ("variant", "note")}
+        for name in {row["variant"], method_of(row["variant"])}:  # the method alone: its strongest variant, which comes first
+            found = {f"main.{name}.{k}": v for k, v in row.items() if k not in ("variant", "note")} | found
     for threat, part in frame.groupby("threat"):
         best = part.sort_values(["nrg", "variant"]).iloc[-1]
         found |= {f"best.{threat}.{k}": best[k] for k in best.index if k != "note"}
@@ -113,13 +118,15 @@ def sentences(folder: Path) -> list[str]:
     if "auroc.best" in n:
         lines.append(f"Highest mean AUROC of a detector: {n['auroc.best']:.2f} ({n['auroc.best.detector']} on {n['auroc.best.variant']}).")
     for key in (k for k in n if k.startswith("search.id.") and k.endswith(".asr")):
-        clean = n.get(key.replace(".id.", ".clean."), float("nan"))
-        lines.append(f"Search track, {key.split('.')[2]} victim: false claim in the answer {_with_interval(n, key)} when one source of five "
-                     f"is distorted, {clean:.2f} when it is not.")  # fmt: skip
+        victim, clean = key.split(".")[2], _with_interval(n, key.replace(".id.", ".clean."))
+        lines.append(f"Search track, {victim} victim: false claim in the answer {_with_interval(n, key)} when one of five sources is "
+                     f"distorted, {clean} when none is.")  # fmt: skip
     return lines
 
 
 def _with_interval(n: dict, key: str) -> str:
     """`0.48 [0.20, 0.75]`; the mean alone where there is no interval."""
     low, high = n.get(f"{key}_lo"), n.get(f"{key}_hi")
+    if key not in n:
+        return "not measured"
     return f"{n[key]:.2f}" if low is None or high is None else f"{n[key]:.2f} [{low:.2f}, {high:.2f}]"

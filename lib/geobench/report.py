@@ -11,15 +11,16 @@ from pathlib import Path
 
 from geobench.findings import sentences
 from geobench.pages import cells, render
-from geobench.reproduce import command, manifests, notebook_of, read_params
+from geobench.reproduce import command, folder_of, manifests, notebook_of, read_params
 
+SECTIONS = ("summary", "figures", "examples", "tables", "notebooks", "reproduce")
 ASKED = (
     "how far does an edit of one item's description move it in an LLM's ranking, how far does a distorted source move a search engine's "
     "answer, and what tells such texts from honest ones?"
 )
 CAVEAT = (
-    "Runs on the embedded models show the protocol at work: a 135M model is no stand-in for a deployed ranker, few lists give intervals that "
-    "are too narrow, and the numbers are not comparable with the papers'."
+    "Runs on the embedded models show the protocol at work: a 135M model is no stand-in for a deployed ranker, few lists give intervals "
+    "that are too narrow, and the numbers are not comparable with the papers'."
 )
 FIRST = "table_02_main"  # opens with the page
 MARK = re.compile(r"\[-(.*?)(?:-\]|$)|\{\+(.*?)(?:\+\}|$)", re.DOTALL)  # a text cut short may end inside a mark
@@ -30,15 +31,20 @@ def build_report(folder: Path) -> Path:
     folder = Path(folder)
     status = folder / "status.json"
     html = render(
-        "report", name=folder.name, sections=[(s, s.capitalize()) for s in ("summary", "figures", "examples", "tables", "notebooks", "reproduce")],
-        asked=ASKED, caveat=CAVEAT, findings=sentences(folder), figures=[_figure(f) for f in sorted((folder / "figures").glob("*.svg"))],
-        examples=_examples(folder), tables=_tables(folder), status=json.loads(status.read_text()) if status.exists() else [],
+        "report", name=folder.name, sections=SECTIONS, asked=ASKED, caveat=CAVEAT, findings=sentences(folder),
+        figures=[_figure(f) for f in sorted((folder / "figures").glob("*.svg"))], examples=_examples(folder), tables=_tables(folder),
+        status=json.loads(status.read_text()) if status.exists() else [],
         command=_command(folder), params=_text(folder / "params.yaml"), manifest=json.dumps(manifests(folder), indent=1),
     )  # fmt: skip
     target = folder / "report" / "index.html"
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(html, encoding="utf-8")
     return target
+
+
+def report_of(run: str) -> Path:
+    """The same for a run by name."""
+    return build_report(folder_of(run))
 
 
 def _text(file: Path) -> str:
@@ -66,7 +72,8 @@ def _tables(folder: Path) -> list[dict]:
     found = []
     for n, file in enumerate(files):
         head, *rows = _rows(file) or [[]]
-        found.append(_captioned(file) | {"head": head, "rows": list(map(cells, rows)), "first": not n, "records": records.get(file.stem, "")})
+        shown = {"head": head, "rows": list(map(cells, rows)), "first": not n, "records": records.get(file.stem, "")}
+        found.append(_captioned(file) | shown)
     return found
 
 

@@ -7,8 +7,18 @@ from functools import cache
 from pathlib import Path
 
 from geobench import paths
+from geobench.errors import GeoBenchError, nearest
 from geobench.inventory import FIGURES
 from geobench.params import RESULT_FREE, load, parse_yaml, profiles
+
+
+def folder_of(run: str) -> Path:
+    """`results/<run>`; GeoBenchError, with the nearest name, if there is none."""
+    folder = paths.RESULTS / run
+    if not folder.is_dir():
+        known = [f.name for f in paths.RESULTS.glob("*")] if paths.RESULTS.exists() else []
+        raise GeoBenchError(f"no run `{run}` in {paths.RESULTS}.{nearest(run, known) if known else ' Run ./run_all.sh first.'}")
+    return folder
 
 
 def read_params(folder: Path) -> dict:

@@ -208,4 +208,6 @@ def _other_edits(made: Plan, source: Path) -> list[str]:
 def _versions() -> dict:
     from importlib.metadata import version
 
-    return {"versions": {p: version(p) for p in ("torch", "transformers", "numpy", "pandas", "papermill")}}
+    from geobench.reproduce import machine
+
+    return {"machine": machine(), "versions": {p: version(p) for p in ("torch", "transformers", "numpy", "pandas", "papermill")}}
