@@ -63,3 +63,11 @@ def test_notebooks_use_public_names(file):
     code = "\n".join("".join(c["source"]) for c in json.loads(file.read_text())["cells"] if c["cell_type"] == "code")
     lines = [line for line in code.splitlines() if re.match(r"\s*(from|import) geobench", line)]
     assert lines and [line for line in lines if re.search(r"(?:import |, |\.)_", line)] == []
+
+
+@pytest.mark.parametrize("file", sorted(paths.NOTEBOOKS.glob("*.ipynb")), ids=lambda f: f.stem)
+def test_notebooks_open_with_question_files_cost_and_working_links(file):
+    first = "".join(json.loads(file.read_text())["cells"][0]["source"])
+    assert [w for w in ("**Question.**", "**Reads**", "**Writes**", "**Cost**") if w not in first] == []
+    links = re.findall(r"\]\(([^)]+)\)", first)
+    assert links and [link for link in links if not (paths.NOTEBOOKS / link).exists()] == []

@@ -34,7 +34,7 @@ def numbers(folder: Path) -> dict[str, object]:
 
 def _setup(folder: Path) -> dict:
     params, made = read_params(folder), manifests(folder)
-    found = {"run.name": folder.name}
+    found: dict = {"run.name": folder.name}
     found |= {f"run.{k}": params[k] for k in ("orders", "resamples", "seed", "main_ranker", "judge", "false_positive_rate") if k in params}
     if made:
         found |= {"run.minutes": sum(m.get("seconds", 0) for m in made) / 60, "run.notebooks": len(made)}
@@ -42,8 +42,8 @@ def _setup(folder: Path) -> dict:
 
 
 def _main(folder: Path) -> dict:
-    frame, found = table(folder, "table_02_main"), {}
-    if frame is None:
+    found: dict = {}
+    if (frame := table(folder, "table_02_main")) is None:
         return found
     for row in frame.to_dict("records"):
         for name in {row["variant"], method_of(row["variant"])}:  # the method alone: its strongest variant, which comes first
@@ -58,8 +58,8 @@ def _main(folder: Path) -> dict:
 
 
 def _detection(folder: Path) -> dict:
-    frame, found = table(folder, "table_18_auroc"), {}
-    if frame is not None:
+    found: dict = {}
+    if (frame := table(folder, "table_18_auroc")) is not None:
         best = frame.loc[frame["auroc"].idxmax()]
         found |= {"auroc.best": best["auroc"], "auroc.best.detector": best["detector"], "auroc.best.variant": best["variant"]}
         found |= {f"auroc.{name}.mean": part["auroc"].mean() for name, part in frame.groupby("detector")}
@@ -76,7 +76,7 @@ def _rankers(folder: Path) -> dict:
 
 
 def _ladder(folder: Path) -> dict:
-    found = {}
+    found: dict = {}
     for kind in ("published_ranks", "scripts"):
         frame = table(folder, f"table_04_{kind}")
         for texts, part in () if frame is None else frame[frame["part"] == "path"].groupby("texts"):
@@ -86,7 +86,8 @@ def _ladder(folder: Path) -> dict:
 
 
 def _search(folder: Path) -> dict:
-    found, frame, kappa = {}, table(folder, "search_main"), table(folder, "search_agreement")
+    found: dict = {}
+    frame, kappa = table(folder, "search_main"), table(folder, "search_agreement")
     for row in () if frame is None else frame.to_dict("records"):
         role = row["victim"].rpartition(":")[2]
         found |= {f"search.{row['condition']}.{role}.{k}": v for k, v in row.items() if k not in ("victim", "condition")}

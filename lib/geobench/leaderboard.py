@@ -7,11 +7,13 @@ one protocol: the same lists, ranker (model, revision, prompt), orders and seed,
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from geobench import paths
 from geobench.catalog import catalog_sha
 from geobench.errors import GeoBenchError, nearest
 from geobench.metrics import per_target
+from geobench.params import load
 from geobench.rankers import folder_name
 from geobench.ranking import read_ranks
 from geobench.records import differences, read_fingerprint
@@ -33,9 +35,9 @@ class Entry:
     name: str
     ranker: str
     protocol: dict
-    targets: object
+    targets: Any  # pandas frame
     judge: dict | None
-    scores: object
+    scores: Any  # pandas frame, or None
 
 
 def find(run: str) -> Path:
@@ -54,7 +56,7 @@ def read_entry(folder: Path, ranker: str | None = None) -> Entry:
     ranker = ranker or read_params(folder).get("main_ranker")
     if not ranker:
         raise GeoBenchError(f"{folder}: no params.yaml that names its main_ranker; give one with --ranker")
-    work, place = Run(folder, None), folder / "ranks" / folder_name(ranker)
+    work, place = Run(folder, load()), folder / "ranks" / folder_name(ranker)
     protocol = _protocol(place / "clean.jsonl")
     if (own := catalog_sha(work.selected)) != protocol.get("catalog"):
         raise GeoBenchError(f"{folder}/catalog.jsonl: its lists ({own[:12]}) are not those ranked ({str(protocol.get('catalog'))[:12]})")
@@ -141,7 +143,8 @@ def judge_scores(entries: list[Entry]) -> dict[tuple, float]:
     """(run, variant) -> AUROC of the judge, for runs whose judge is that of the first run that has one."""
     from geobench.auroc import auroc_table
 
-    found, first = {}, next((e.judge for e in entries if e.judge), None)
+    found: dict[tuple, float] = {}
+    first = next((e.judge for e in entries if e.judge), None)
     for entry in (e for e in entries if e.judge and e.judge == first):
         frame = auroc_table(entry.scores[[*KEY, "variant", "score"]])
         found |= {(entry.name, v): m for v, m in zip(frame["variant"], frame["mean"])}

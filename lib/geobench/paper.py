@@ -135,9 +135,8 @@ def _executed(made: list[dict]) -> list[str]:
 
 
 def _long(head: list[str], rows: list[list]) -> list[str]:
-    """A table over pages, ragged columns that break anywhere."""
-    widths = {2: (0.3, 0.6), 3: (0.26, 0.44, 0.2)}[len(head)]
-    columns = "".join(rf">{{\raggedright\arraybackslash}}p{{{w}\linewidth}}" for w in widths)
+    """A table of three ragged columns over pages."""
+    columns = "".join(rf">{{\raggedright\arraybackslash}}p{{{w}\linewidth}}" for w in (0.26, 0.44, 0.2))
     body = [" & ".join(_breakable(v) for v in row) + r" \\" for row in rows]
     top = [rf"{{\scriptsize\begin{{longtable}}{{{columns}}}", r"\toprule", " & ".join(map(latex, head)) + r" \\", r"\midrule\endhead"]
     return [*top, *body, r"\bottomrule", r"\end{longtable}}"]

@@ -84,7 +84,8 @@ def _rows(file: Path) -> list[list[str]]:
 
 def _records(folder: Path) -> dict[str, str]:
     """Per table: the kinds of record that feed it, with how many lines and the digest's first digits."""
-    file, found = folder / "tables" / "table_13_sources.csv", {}
+    file = folder / "tables" / "table_13_sources.csv"
+    found: dict[str, list[str]] = {}
     for row in csv.DictReader(file.open(encoding="utf-8", newline="")) if file.exists() else ():
         if row["sha256"]:
             found.setdefault(row["item"], []).append(f"{row['records']} ({row['lines']} lines, sha256 {row['sha256']})")
