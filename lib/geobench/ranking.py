@@ -21,7 +21,7 @@ class Protocol:
 
     def orders(self, lst, target: int | None) -> tuple[tuple[int, ...], ...]:
         """The evaluation orders of a list, for `target` alone where they are drawn per target."""
-        if self.own:
+        if self.own and target is not None:
             drawn = released_orders(lst.key, target, len(lst), self.count, self.seed)
         else:
             drawn = evaluation_orders(lst.key, len(lst), self.count, self.seed)
@@ -80,7 +80,7 @@ def _record(job: Job, own: int | None, ranking: Ranking) -> dict:
     if job.target is None:
         return record | {"ranks": ranking.ranks, "scores": ranking.scores, "status": ranking.status, "replies": ranking.replies}
     mine = [row[job.target - 1] for row in ranking.ranks]
-    return record | {"ranks": mine, "text_sha": sha(job.text), "status": ranking.status, "replies": ranking.replies}
+    return record | {"ranks": mine, "text_sha": sha(job.text or ""), "status": ranking.status, "replies": ranking.replies}
 
 
 def read_ranks(run: Run, name: str) -> tuple[list[dict], list[dict]]:
