@@ -21,7 +21,7 @@ class Protocol:
 
     def orders(self, lst, target: int | None) -> tuple[tuple[int, ...], ...]:
         """The evaluation orders of a list, for `target` alone where they are drawn per target."""
-        if self.own and target is not None:
+        if self.own:
             drawn = released_orders(lst.key, target, len(lst), self.count, self.seed)
         else:
             drawn = evaluation_orders(lst.key, len(lst), self.count, self.seed)
