@@ -45,6 +45,7 @@ def test_manifests_in_order_without_damaged_ones(run):
 
 
 def test_folder_of_an_unknown_run_names_the_nearest(run):
+    write(run)
     assert reproduce.folder_of("mine") == run
     with pytest.raises(GeoBenchError, match="Did you mean `mine`"):
         reproduce.folder_of("mime")
