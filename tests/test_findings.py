@@ -42,3 +42,9 @@ def test_search_victims_are_named(tmp_path):
 
 def test_an_empty_run_has_no_findings(tmp_path):
     assert sentences(tmp_path) == [] and table(tmp_path, "table_02_main") is None and set(numbers(tmp_path)) == {"run.name"}
+
+
+def test_released_records_have_their_sentences(tmp_path):
+    rows = {"variant": "sts__x", "dataset": ["a", "b"], "value": "nrg", "mean": [0.5, 0.25], "lo": [0.1, None], "hi": [0.9, None]}
+    write_table(pd.DataFrame(rows), tmp_path / "tables", "released_intervals", "")
+    assert sentences(tmp_path) == ["Released records of sts__x, a: NRG 0.50 [0.10, 0.90].", "Released records of sts__x, b: NRG 0.25."]

@@ -23,7 +23,7 @@ def test_report_shows_tables_as_text(tmp_path):
 
 def test_report_of_an_empty_run(tmp_path):
     html = build_report(tmp_path).read_text()
-    assert "None yet." in html and "No results yet" in html
+    assert "None yet." in html and "No findings yet" in html
 
 
 def test_figures_are_inside_the_page_and_downloads_beside_it(tmp_path):

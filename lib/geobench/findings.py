@@ -27,7 +27,7 @@ def table(folder: Path, name: str):
 def numbers(folder: Path) -> dict[str, object]:
     """Every number that prose may quote, by key such as `main.injection.nrg` or `search.id.generate.asr`."""
     found: dict[str, object] = {}
-    for part in (_setup, _main, _detection, _rankers, _ladder, _search, _published):
+    for part in (_setup, _main, _detection, _rankers, _ladder, _released, _search, _published):
         found |= {key: value for key, value in part(Path(folder)).items() if value == value}
     return found
 
@@ -85,6 +85,14 @@ def _ladder(folder: Path) -> dict:
     return found
 
 
+def _released(folder: Path) -> dict:
+    frame, found = table(folder, "released_intervals"), {}
+    for row in () if frame is None else frame[frame["value"] == "nrg"].to_dict("records"):
+        key = f"released.{row['variant']}, {row['dataset']}.nrg"
+        found |= {key: row["mean"], f"{key}_lo": row["lo"], f"{key}_hi": row["hi"]}
+    return found
+
+
 def _search(folder: Path) -> dict:
     found: dict = {}
     frame, kappa = table(folder, "search_main"), table(folder, "search_agreement")
@@ -118,6 +126,8 @@ def sentences(folder: Path) -> list[str]:
         lines.append(f"{n['contrasts.differ']} of {n['contrasts.n']} pairs of variants differ at the 5 % level after Holm's correction.")
     if "auroc.best" in n:
         lines.append(f"Highest mean AUROC of a detector: {n['auroc.best']:.2f} ({n['auroc.best.detector']} on {n['auroc.best.variant']}).")
+    for key in (k for k in n if k.startswith("released.") and k.endswith(".nrg")):
+        lines.append(f"Released records of {key.removeprefix('released.').removesuffix('.nrg')}: NRG {_with_interval(n, key)}.")
     for key in (k for k in n if k.startswith("search.id.") and k.endswith(".asr")):
         victim, clean = key.split(".")[2], _with_interval(n, key.replace(".id.", ".clean."))
         lines.append(f"Search track, {victim} victim: false claim in the answer {_with_interval(n, key)} when one of five sources is "

@@ -16,7 +16,7 @@ def folder_of(run: str) -> Path:
     """`results/<run>`; GeoBenchError, with the nearest name, if there is none."""
     folder = paths.RESULTS / run
     if not folder.is_dir():
-        known = [f.parent.name for f in paths.RESULTS.glob("*/params.yaml")]
+        known = sorted({f.parent.name for what in ("params.yaml", "tables") for f in paths.RESULTS.glob(f"*/{what}")})
         raise GeoBenchError(f"no run `{run}` in {paths.RESULTS}.{nearest(run, known) if known else ' Run ./run_all.sh first.'}")
     return folder
 
