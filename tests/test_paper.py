@@ -5,6 +5,7 @@ import pytest
 
 from geobench import paper, paths
 from geobench.errors import GeoBenchError
+from geobench.records import Records
 from geobench.tables import write_table
 
 TEXT = (paths.ROOT / "paper" / "paper.tex").read_text()
@@ -74,6 +75,15 @@ def test_the_paper_asks_only_for_pieces_that_a_run_can_have():
 def test_the_paper_quotes_no_number_by_hand():
     body = re.sub(r"\\(?:usepackage|documentclass|newcommand|DeclareRobustCommand).*|\\val\{[^}]*\}|\\ci\{[^}]*\}|%.*", "", TEXT)
     assert re.findall(r"\d+\.\d+|\d+\s*\\%", body) == []
+
+
+def test_the_appendix_holds_the_lexicon_of_the_records(run):
+    with Records(run / "scores" / "keyword.jsonl", {"detector": {"words": ["best"], "phrases": ["#1 choice", "top_rated"]}}):
+        pass
+    settings = {"records": ["ranks"], "setting": ["orders"], "value": ["3"], "of": ["bm25"]}
+    write_table(pd.DataFrame(settings), run / "tables", "table_12_settings", "")
+    text = paper.appendix(run)
+    assert "Words: best." in text and r"Phrases: \#1 choice, top\_rated." in text and r"orders & 3 & bm25 \\" in text
 
 
 def test_unknown_run(run):

@@ -12,14 +12,14 @@ from geobench.variants import ORDER, method_of
 COUNT = re.compile(r"n|n_\w+|lists|items|targets|items per list|rankings|lines|files|line")
 
 
-def table(folder: Path, name: str):
-    """A table of the run as a frame; None where it is missing or has no rows."""
+def table(folder: Path, name: str, **options):
+    """A table of the run as a frame (options: those of pandas.read_csv); None where it is missing or has no rows."""
     import pandas as pd
 
     file = Path(folder) / "tables" / f"{name}.csv"
     if not file.exists() or file.stat().st_size < 2:
         return None
-    frame = pd.read_csv(file)
+    frame = pd.read_csv(file, **options)
     whole = [c for c in frame.select_dtypes("integer") if not COUNT.fullmatch(c)]  # a rate that is 0 or 1 everywhere is still a rate
     return None if frame.empty else frame.astype(dict.fromkeys(whole, float))
 
@@ -86,7 +86,8 @@ def _ladder(folder: Path) -> dict:
 
 
 def _released(folder: Path) -> dict:
-    frame, found = table(folder, "released_intervals"), {}
+    found: dict = {}
+    frame = table(folder, "released_intervals")
     for row in () if frame is None else frame[frame["value"] == "nrg"].to_dict("records"):
         key = f"released.{row['variant']}, {row['dataset']}.nrg"
         found |= {key: row["mean"], f"{key}_lo": row["lo"], f"{key}_hi": row["hi"]}

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from geobench import paths
 from geobench.findings import numbers, table
+from geobench.records import read_fingerprint
 from geobench.reproduce import command, folder_of, manifests, notebook_of
 from geobench.tables import cell, escape_latex, put
 
@@ -34,6 +35,8 @@ TABLES = {  # name in the paper: (table of the run, heading -> what stands there
                                          "kappa [95 %]": "{kappa} [{lo}, {hi}]", "n": "{n}"}),
     "published": ("compare", {"variant": "{variant}", "ranker": "{ranker}", "data": "{dataset}", "metric": "{metric}",
                               "published": "{published}", "measured": "{measured}", "comparable": "{comparable}"}),
+    "compute": ("table_16_compute", {"variant": "{variant}", "targets": "{targets}", "texts per target": "{texts per target}",
+                                     "forward tokens": "{forward tokens}", "backward tokens": "{backward tokens}"}),
 }  # fmt: skip
 NAME = re.compile(r"\{([^}]*)\}")
 PLAIN = set("‘’“”–—…•×°±£€") | {chr(n) for n in range(0xC0, 0x100)}  # beyond ASCII, what the paper's font and encoding have
@@ -114,13 +117,20 @@ def appendix(folder: Path) -> str:
     """How the run is made again: its command, notebooks with seconds and versions, every setting and prompt, and its compute."""
     lines = [r"\subsection*{Command}", rf"\begin{{flushleft}}\ttfamily\small {latex(command(folder))}\end{{flushleft}}"]
     lines += _executed(manifests(folder))
-    settings = table(folder, "table_12_settings")
+    settings = table(folder, "table_12_settings", dtype=str, keep_default_na=False)
     if settings is None:
         return "\n".join([*lines, r"\gap{settings}", ""])
     for kind, part in settings.groupby("records", sort=False):
         lines.append(rf"\subsection*{{{latex(kind.capitalize())}}}")
-        lines += _long(["setting", "value", "of"], part[["setting", "value", "of"]].astype(str).values.tolist())
-    return "\n".join([*lines, ""])
+        lines += _long(["setting", "value", "of"], part[["setting", "value", "of"]].values.tolist())
+    return "\n".join([*lines, *_lexicon(folder / "scores" / "keyword.jsonl"), ""])
+
+
+def _lexicon(file: Path) -> list[str]:
+    """The keyword filter's words and phrases, as its records state them."""
+    detector = read_fingerprint(file).get("detector", {}) if file.exists() else {}
+    lists = [f"{latex(kind.capitalize())}: {', '.join(map(latex, detector[kind]))}.\n" for kind in ("words", "phrases") if kind in detector]
+    return [r"\subsection*{Lexicon}", r"{\small\raggedright", *lists, r"\par}"] if lists else []
 
 
 def _executed(made: list[dict]) -> list[str]:
