@@ -56,6 +56,12 @@ def test_a_variant_with_other_ranks_is_told_apart(tmp_path):
     assert list(pd.read_csv(tmp_path / "out" / "control.csv")["variant"]) == ["injection", "injection @b"]
 
 
+def test_equal_means_share_a_place(tmp_path):
+    leaderboard([make(tmp_path / "a", {"injection": [1, 1, 1, 1], "padding": [1, 1, 1, 1]})], tmp_path / "out")
+    control = pd.read_csv(tmp_path / "out" / "control.csv")
+    assert list(control["place"]) == [1, 1] and list(control["places"]) == [1, 1]
+
+
 def test_another_protocol_is_refused_and_named(tmp_path):
     runs = [make(tmp_path / "a", {"injection": [1, 1, 1, 1]}), make(tmp_path / "b", {"injection": [1, 1, 1, 1]}, seed=7)]
     with pytest.raises(GeoBenchError, match=r"`a` and `b` .* different protocols \(seed: 0 -> 7\)"):

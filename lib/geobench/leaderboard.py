@@ -115,7 +115,7 @@ def board(frame, threat: str, judged: dict):
     table = spread(summarise(frame, values, ("variant",), RESAMPLES, SEED), ["variant"])
     table = table.drop(columns=[c for c in table if c.endswith(("_lo", "_hi")) and not c.startswith("nrg_")])
     table = table.sort_values(["nrg", "variant"], ascending=[False, True], kind="stable").reset_index(drop=True)
-    table.insert(0, "place", range(1, len(table) + 1))
+    table.insert(0, "place", table["nrg"].round(12).rank(ascending=False, method="min").astype(int))  # equal means share a place
     table.insert(1, "places", table["variant"].map(places(frame)))
     table.insert(3, "run", table["variant"].map(frame.groupby("variant")["run"].first()))
     auroc = [judged.get((r, v.partition(" @")[0]), float("nan")) for r, v in zip(table["run"], table["variant"])]
