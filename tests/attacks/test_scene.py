@@ -51,10 +51,3 @@ def test_suffixes_that_merge_are_dropped(engine, task, words):
     merging = [*slot[:3], *letters]
     assert scene.stands(slot, engine, scenes, words) and not scene.stands(merging, engine, scenes, words)
     assert scene.survivors([slot, merging, slot[:2]], slot, engine, scenes, words) == [slot, slot[:2]]
-
-
-def test_every_allowed_token_is_plain_text(engine, words):
-    for token in words.inner.nonzero()[:, 0].tolist():
-        assert words.texts[token].isascii() and words.texts[token].isprintable() and words.texts[token].strip()
-    assert not any(words.inner[i] for i in engine.tokenizer.all_special_ids)
-    assert all(words.texts[i].startswith(" ") for i in words.first.nonzero()[:, 0].tolist())

@@ -1,0 +1,27 @@
+"""STS: its incumbent, and losses that stay exact under screening."""
+
+import pytest
+
+from geobench.attacks import objectives, optimise, sts
+from geobench.attacks.vocabulary import vocabulary
+
+
+def edits(module, tasks, engine, ranker, settings, folder):
+    return [edit for _, edit in optimise.run(module, tasks, engine, ranker, settings, folder)]
+
+
+def test_sts_never_rises_under_one_order_and_the_published_search_may(engine, task, ranker, settings, tmp_path):
+    (edit,) = edits(sts, [task(2)], engine, ranker, settings(sts_orders=1), tmp_path)
+    losses = [row["loss"] for row in edit["trace"]]
+    assert all(b <= a + 1e-5 for a, b in zip(losses, losses[1:])) and losses[-1] < losses[0] - 1e-3
+    (free,) = edits(sts, [task(2)], engine, ranker, settings(sts_orders=1, sts_incumbent=False), tmp_path)
+    assert len({row["suffix"] for row in free["trace"]}) == 7  # it always moves
+
+
+def test_screening_keeps_losses_exact(engine, task, ranker, settings, tmp_path):
+    chosen = settings(sts_orders=1, sts_verify=4)
+    (edit,) = edits(sts, [task(3)], engine, ranker, chosen, tmp_path)
+    made = optimise.problem(sts, task(3), engine, chosen, vocabulary(engine), 0, {})
+    for row in edit["trace"]:
+        slot = engine.tokenizer(" " + row["suffix"], add_special_tokens=False)["input_ids"]
+        assert objectives.losses(engine.model, made.scenes[0], [slot])[0] == pytest.approx(row["loss"], abs=1e-4)
