@@ -1,4 +1,4 @@
-"""`python -m geobench run|export|compare|replies|guard|doctor|weights`: the command line behind run_all.sh."""
+"""`python -m geobench run|export|compare|paper|report|leaderboard|replies|guard|doctor|weights`: the command line behind run_all.sh."""
 
 import argparse
 import os
@@ -39,6 +39,12 @@ def _parser() -> argparse.ArgumentParser:
     guard.add_argument("file", metavar="FILE", help="text to scan, - for standard input")
     guard.add_argument("--model", metavar="DIR", help="folder of a trained guard (default: results/smoke/search/guard)")
     guard.add_argument("--tau", type=float, metavar="T", help="another threshold")
+    for name, what in (("paper", "write paper/build/ from a run (then `make -C paper`)"), ("report", "build a run's page anew")):
+        commands.add_parser(name, help=what).add_argument("--run", default="smoke", metavar="NAME", help="results folder (default: smoke)")
+    board = commands.add_parser("leaderboard", help="rank the variants of several runs, ours and submitted ones")
+    board.add_argument("runs", nargs="+", metavar="RUN", help="names under results/, or folders")
+    board.add_argument("--to", default="results/leaderboard", metavar="DIR", help="folder to write to (default: results/leaderboard)")
+    board.add_argument("--ranker", metavar="NAME", help="default: the first run's main_ranker")
     commands.add_parser("doctor", help="check versions, device, weights, data and folders")
     commands.add_parser("weights", help="fetch the embedded models' weights")
     return parser
@@ -112,9 +118,21 @@ def _command(args) -> int:
 
         print(scan(args.file, args.model, args.tau))
         return 0
+    if args.command in ("paper", "report", "leaderboard"):
+        print(_written(args))
+        return 0
     from geobench import doctor
 
     return doctor.main() if args.command == "doctor" else doctor.fetch()
+
+
+def _written(args):
+    """The file or folder that paper, report or leaderboard wrote."""
+    from geobench import leaderboard, paper, report
+
+    if args.command == "leaderboard":
+        return leaderboard.leaderboard(args.runs, args.to, args.ranker)
+    return paper.build_paper(args.run) if args.command == "paper" else report.report_of(args.run)
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ def paired_contrasts(variants: list[str], keys, numbers, resamples: int, seed: i
     groups: dict[bytes, list[tuple[int, int]]] = {}
     for pair in combinations(range(len(variants)), 2):
         groups.setdefault(np.packbits(have[:, pair[0]] & have[:, pair[1]]).tobytes(), []).append(pair)
-    found = {}
+    found: dict = {}
     for pairs in groups.values():
         first, second = np.array(pairs).T
         both = have[:, first[0]] & have[:, second[0]]

@@ -48,7 +48,7 @@ def check(lists: Iterable[RankList], words: int = 120, opening: int = 5) -> list
     many first words have a boilerplate opening, as do those that begin like a summariser's reply.
     """
     lists = list(lists)
-    found = []
+    found: list = []
     for lst in lists:
         found += _names(lst)
         found += _texts(lst, words)

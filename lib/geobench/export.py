@@ -4,9 +4,9 @@ import re
 import shutil
 from pathlib import Path
 
-from geobench import paths
 from geobench.errors import GeoBenchError, came, nearest
 from geobench.figures import WIDTH
+from geobench.reproduce import folder_of
 
 KINDS = {"figures": ("pdf", "svg", "png"), "tables": ("tex", "csv", "md")}
 INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72.27}
@@ -25,10 +25,7 @@ def inches(text: str | None) -> float:
 
 def export(run: str, to: str, figures=None, tables=None, kind: str | None = None, width: str | None = None) -> list[Path]:
     """Write the named figures and tables (an empty list: all) to a folder; returns the files. Figures are drawn anew at the width."""
-    folder, target = paths.RESULTS / run, Path(to)
-    if not folder.is_dir():
-        known = [f.name for f in paths.RESULTS.glob("*")] if paths.RESULTS.exists() else []
-        raise GeoBenchError(f"no run `{run}` in {paths.RESULTS}.{nearest(run, known) if known else ' Run ./run_all.sh first.'}")
+    folder, target = folder_of(run), Path(to)
     if figures is None and tables is None:
         figures, tables = [], []
     if kind is not None and not any(kind in KINDS[what] for what, names in (("figures", figures), ("tables", tables)) if names is not None):

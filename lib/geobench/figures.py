@@ -8,7 +8,7 @@ from geobench.variants import ORDER, threat_of
 COLOURS = {"white-box": "#0072B2", "black-box": "#D55E00", "white-hat": "#009E73", "control": "#555555", "external": "#CC79A7"}
 MARKERS = {"white-box": "s", "black-box": "o", "white-hat": "^", "control": "X", "external": "D"}
 WIDTH = 3.4  # inches: one column
-STYLE = {
+STYLE: dict = {
     "font.size": 7, "pdf.fonttype": 42, "ps.fonttype": 42, "svg.hashsalt": "geobench", "axes.spines.top": False, "axes.spines.right": False,
 }  # fmt: skip
 

@@ -1,5 +1,6 @@
 """Every figure by name, drawn from a finished run's files: for notebook 08 and for `python -m geobench export`."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -26,7 +27,7 @@ def _ranked(folder: Path, what: str):
     return targets[targets["ranker"] == main] if main in set(targets["ranker"]) else targets
 
 
-SOURCES = {  # name -> (drawing, how it finds its data)
+SOURCES: dict[str, tuple[Callable, Callable]] = {  # name -> (drawing, how it finds its data)
     "fig_tradeoff": (figures.tradeoff, partial(_csv, name="tables/table_02_main.csv")),
     "fig_tradeoff_v1": (figures.tradeoff_v1, partial(_csv, name="tables/table_02_main.csv")),
     "fig_gain": (figures.gain_bars, partial(_csv, name="tables/table_02_main.csv")),

@@ -35,7 +35,7 @@ TABLES = {
     "table_13_sources": ("Record files behind each table and figure.", (CLEAN, EDITS, RANKS, SCORES)),
     "table_14_examples": ("Example texts: [-removed-] and {+added+} words.", (CLEAN, EDITS)),
     "table_15_unparsed": ("How replies were read, per ranker and variant: shares of all rankings.", (RANKS,)),
-    "table_16_compute": ("Seconds spent making the edits, per method.", (EDITS,)),
+    "table_16_compute": ("Compute per variant: texts tried, and tokens run forward and backward, per target.", (EDITS,)),
     "table_17_all_contrasts": ("All paired contrasts under the main ranker, Holm over all pairs.", (RANKS,)),
     "table_18_auroc": ("AUROC of each detector, edited against original descriptions, with list-cluster intervals.", (SCORES,)),
 }  # fmt: skip

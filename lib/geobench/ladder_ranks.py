@@ -74,9 +74,9 @@ def _grid(row: dict) -> np.ndarray:
 def _trace_ranks(grid: np.ndarray, config: dict) -> tuple[float, float]:
     before = grid[0, 0] if config["ranks_before"] == "one" else float(np.median(grid[0]))
     if config["selection"] == "last":
-        at = (len(grid) - 1, 0)
+        at = len(grid) - 1, 0
     else:
-        at = np.unravel_index(grid.argmin(), grid.shape)  # row by row: the earliest on ties
+        at = divmod(int(grid.argmin()), grid.shape[1])  # row by row: the earliest on ties
     column, here = grid[:, at[1]], int(at[0])
     near = [n for n in (here + 1, here - 1, here + 2, here - 2) if 0 <= n < len(column)]
     unseen = config["selection"] == "held out"

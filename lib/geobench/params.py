@@ -198,7 +198,7 @@ def load(profile: str = "smoke", overrides: dict | None = None) -> Params:
     """The checked parameters of a profile with overrides."""
     if profile not in profiles():
         raise GeoBenchError(f"unknown profile `{profile}`.{nearest(profile, profiles())}")
-    merged = {}
+    merged: dict = {}
     for layer in (paths.PARAMS / "base.yaml", paths.PARAMS / f"{profile}.yaml"):
         merged |= _mapping(layer)
     return check(merged | (overrides or {}))
@@ -226,7 +226,7 @@ def check(values: dict) -> Params:
     return params.require_known()
 
 
-def _fault(error: dict) -> str:
+def _fault(error) -> str:
     """`name: what was expected, got what came` of one pydantic error."""
     name, said = ".".join(map(str, error["loc"])), error["msg"].removeprefix("Value error, ")
     hint = f" (write {name}=[{error['input']}])" if error["type"] == "list_type" and isinstance(error["input"], str) else ""

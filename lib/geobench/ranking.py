@@ -82,7 +82,7 @@ def _record(job: Job, own: int | None, ranking: Ranking) -> dict:
     if job.target is None:
         return record | {"ranks": ranking.ranks, "scores": ranking.scores, "status": ranking.status, "replies": ranking.replies}
     mine = [row[job.target - 1] for row in ranking.ranks]
-    return record | {"ranks": mine, "text_sha": sha(job.text), "status": ranking.status, "replies": ranking.replies}
+    return record | {"ranks": mine, "text_sha": sha(job.text or ""), "status": ranking.status, "replies": ranking.replies}
 
 
 def read_ranks(run: Run, name: str) -> tuple[list[dict], list[dict]]:

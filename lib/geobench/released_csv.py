@@ -46,7 +46,7 @@ def _check_texts(table, file: Path) -> None:
 def _row(row: dict, file: Path, number: int) -> dict:
     where = f"{file.name} line {number}"
     check_method(row["variant"], where)
-    head = {"file": file.name, "ranker": row.get("ranker") or _ranker(file, row["variant"]), "run": 1}
+    head: dict = {"file": file.name, "ranker": row.get("ranker") or _ranker(file, row["variant"]), "run": 1}
     head |= {k: row[k] for k in ("variant", "dataset", "list")}
     numbers = {k: _number(row, k, named(head | {"target": row["target"]})) for k in ("target", "L", "r_before", "r_after")}
     head |= {"target": int(numbers["target"]), "L": int(numbers["L"])}

@@ -80,7 +80,7 @@ def identifiers(text: str, size: int) -> list[int]:
         chain, mark = re.findall(r"\d+", line), _MARK.match(line)
         marked = mark is not None and bool(mark["close"])
         if len(chain) > 1 and not re.search("[>,;]", line):
-            chain = re.findall(r"\d+", mark["rest"]) if marked else []
+            chain = re.findall(r"\d+", mark["rest"]) if mark and marked else []
         elif len(chain) == 1 and marked and "[" not in line:
             chain = []  # "1." alone is an empty line of a list, not item 1
         numbers += chain
@@ -121,7 +121,7 @@ def _listed(value: object) -> list[str]:
         if lists:
             return _listed(max(lists, key=len))
         if value and all(isinstance(part, int | float) for part in value.values()):
-            return sorted(value, key=value.get)  # {name: rank}
+            return sorted(value, key=value.__getitem__)  # {name: rank}
         numbered = all(
             isinstance(part, str) and re.fullmatch("[0-9]{1,3}", key) for key, part in value.items()
         )

@@ -1,49 +1,40 @@
-"""One HTML page that shows and links everything a run made; opens from disk, dark and light, no outside request."""
+"""One HTML page of a run: summary, figures, example edits, tables that sort and filter, and how to make each of them again.
 
+Everything it shows is inside the file (it makes no request); downloads and notebooks are links to the run's own files.
+"""
+
+import base64
 import csv
 import json
 import re
 from pathlib import Path
 
-PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<title>GEO-Bench: {{ name }}</title><style>
-:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:auto;padding:1rem}
-.scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.85rem}
-td,th{padding:.2rem .6rem;border-bottom:1px solid #8884;text-align:left}
-img{max-width:36rem;width:100%;background:#fff}pre{overflow-x:auto;background:#8882;padding:.6rem}
-figure{margin:1rem 0}</style>
-<h1>GEO-Bench: {{ name }}</h1>
-<p>Text edits against an LLM ranker, and what detects them. Embedded models are small: the
-numbers show the protocol at work and are not comparable with the papers'.</p>
-<h2>What ran</h2><table><tr><th>notebook<th>state<th>seconds when it ran<th>open</tr>
-{% for r in status %}<tr><td>{{ r.notebook }}<td>{{ r.state }}<td>{{ r.seconds }}
-<td><a href="../notebooks/{{ r.notebook }}.html">HTML</a>
-<a href="../notebooks/{{ r.notebook }}.ipynb">notebook</a></tr>{% endfor %}</table>
-<h2>Figures</h2>{% for f in figures %}
-<figure id="{{ f.name }}"><img src="../figures/{{ f.name }}.png" alt="{{ f.caption }}"><figcaption>{{ f.caption }}
-<a href="../figures/{{ f.name }}.pdf">PDF</a> <a href="../figures/{{ f.name }}.svg">SVG</a></figcaption>
-</figure>{% else %}<p>None yet.</p>{% endfor %}
-<h2>Tables</h2>{% for t in tables %}
-<h3 id="{{ t.name }}">{{ t.name }}</h3><p>{{ t.caption }} <a href="../tables/{{ t.name }}.csv">CSV</a>
-<a href="../tables/{{ t.name }}.tex">LaTeX</a> <a href="../tables/{{ t.name }}.md">Markdown</a></p><div class="scroll"><table>
-<tr>{% for h in t.head %}<th>{{ h }}{% endfor %}</tr>
-{% for row in t.rows %}<tr>{% for v in row %}<td>{{ v }}{% endfor %}</tr>{% endfor %}</table></div>
-{% else %}<p>None yet.</p>{% endfor %}
-<h2>Parameters</h2><pre>{{ params }}</pre></html>"""
+from geobench.findings import sentences
+from geobench.pages import cells, render
+from geobench.reproduce import command, folder_of, manifests, notebook_of, read_params
+
+SECTIONS = ("summary", "figures", "examples", "tables", "notebooks", "reproduce")
+ASKED = (
+    "how far does an edit of one item's description move it in an LLM's ranking, how far does a distorted source move a search engine's "
+    "answer, and what tells such texts from honest ones?"
+)
+CAVEAT = (
+    "Runs on the embedded models show the protocol at work: a 135M model is no stand-in for a deployed ranker, few lists give intervals "
+    "that are too narrow, and the numbers are not comparable with the papers'."
+)
+FIRST = "table_02_main"  # opens with the page
+MARK = re.compile(r"\[-(.*?)(?:-\]|$)|\{\+(.*?)(?:\+\}|$)", re.DOTALL)  # a text cut short may end inside a mark
 
 
 def build_report(folder: Path) -> Path:
     """Write `<folder>/report/index.html` from what is in the run's folder."""
-    from jinja2 import Environment
-
     folder = Path(folder)
     status = folder / "status.json"
-    params = folder / "params.yaml"
-    html = Environment(autoescape=True).from_string(PAGE).render(
-        name=folder.name, status=json.loads(status.read_text()) if status.exists() else [],
-        figures=[_captioned(f) for f in sorted((folder / "figures").glob("*.png"))],
-        tables=[_table(f) for f in sorted((folder / "tables").glob("*.csv"))],
-        params=params.read_text() if params.exists() else "",
+    html = render(
+        "report", name=folder.name, sections=SECTIONS, asked=ASKED, caveat=CAVEAT, findings=sentences(folder),
+        figures=[_figure(f) for f in sorted((folder / "figures").glob("*.svg"))], examples=_examples(folder), tables=_tables(folder),
+        status=json.loads(status.read_text()) if status.exists() else [],
+        command=_command(folder), params=_text(folder / "params.yaml"), manifest=json.dumps(manifests(folder), indent=1),
     )  # fmt: skip
     target = folder / "report" / "index.html"
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -51,17 +42,68 @@ def build_report(folder: Path) -> Path:
     return target
 
 
+def report_of(run: str) -> Path:
+    """The same for a run by name."""
+    return build_report(folder_of(run))
+
+
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8") if file.exists() else ""
+
+
+def _command(folder: Path) -> str:
+    return command(folder) if read_params(folder) else "./run_all.sh"
+
+
 def _captioned(file: Path) -> dict:
     note = file.with_suffix(".json")
-    return {"name": file.stem, "caption": json.loads(note.read_text())["caption"] if note.exists() else file.stem}
+    caption = json.loads(note.read_text(encoding="utf-8"))["caption"] if note.exists() else file.stem
+    return {"name": file.stem, "caption": caption, "notebook": notebook_of(file.stem)}
 
 
-def _table(file: Path) -> dict:
+def _figure(file: Path) -> dict:
+    """The figure as a data address: an SVG inside an image runs no script."""
+    return _captioned(file) | {"data": "data:image/svg+xml;base64," + base64.b64encode(file.read_bytes()).decode()}
+
+
+def _tables(folder: Path) -> list[dict]:
+    """The main table first, then by name."""
+    records, files = _records(folder), sorted((folder / "tables").glob("*.csv"), key=lambda f: (f.stem != FIRST, f.stem))
+    found = []
+    for n, file in enumerate(files):
+        head, *rows = _rows(file) or [[]]
+        shown = {"head": head, "rows": list(map(cells, rows)), "first": not n, "records": records.get(file.stem, "")}
+        found.append(_captioned(file) | shown)
+    return found
+
+
+def _rows(file: Path) -> list[list[str]]:
     with file.open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.reader(lines))
-    return _captioned(file) | {"head": rows[0] if rows else [], "rows": [[_short(v) for v in row] for row in rows[1:]]}
+        return list(csv.reader(lines))
 
 
-def _short(value: str) -> str:
-    """Long decimals to four significant digits; everything else as it is."""
-    return f"{float(value):.4g}" if re.fullmatch(r"-?\d+\.\d{3,}(e-?\d+)?", value) else value
+def _records(folder: Path) -> dict[str, str]:
+    """Per table: the kinds of record that feed it, with how many lines and the digest's first digits."""
+    file = folder / "tables" / "table_13_sources.csv"
+    found: dict[str, list[str]] = {}
+    for row in csv.DictReader(file.open(encoding="utf-8", newline="")) if file.exists() else ():
+        if row["sha256"]:
+            found.setdefault(row["item"], []).append(f"{row['records']} ({row['lines']} lines, sha256 {row['sha256']})")
+    return {name: ", ".join(parts) for name, parts in found.items()}
+
+
+def _examples(folder: Path) -> list[dict]:
+    file = folder / "tables" / "table_14_examples.csv"
+    rows = csv.DictReader(file.open(encoding="utf-8", newline="")) if file.exists() else ()
+    return [{"variant": r["variant"], "item": r["item"], "parts": parts(r["text"])} for r in rows]
+
+
+def parts(text: str) -> list[tuple[str, str]]:
+    """A wdiff text as (kind, words) in order: "+" for {+added+}, "-" for [-removed-], "" for the rest."""
+    found, at = [], 0
+    for mark in MARK.finditer(text):
+        found += [("", text[at : mark.start()].strip())] if text[at : mark.start()].strip() else []
+        found.append(("-", mark[1]) if mark[1] is not None else ("+", mark[2]))
+        at = mark.end()
+    return found + ([("", text[at:].strip())] if text[at:].strip() else [])
+

@@ -13,7 +13,7 @@ from geobench import paths
 from geobench.errors import GeoBenchError, came, nearest
 from geobench.locking import FolderLock
 from geobench.notebook import execute_notebook
-from geobench.params import RESULT_FREE, load
+from geobench.params import RESULT_FREE, Params, load
 from geobench.records import differences
 from geobench.tables import put
 
@@ -33,7 +33,7 @@ class Plan:
 
     profile: str
     run: str
-    params: object
+    params: Params
     chosen: list[str]
     force: bool = False
 
@@ -214,4 +214,6 @@ def _other_edits(made: Plan, source: Path) -> list[str]:
 def _versions() -> dict:
     from importlib.metadata import version
 
-    return {"versions": {p: version(p) for p in ("torch", "transformers", "numpy", "pandas", "papermill")}}
+    from geobench.reproduce import machine
+
+    return {"machine": machine(), "versions": {p: version(p) for p in ("torch", "transformers", "numpy", "pandas", "papermill")}}

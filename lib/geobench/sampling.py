@@ -20,7 +20,7 @@ Pairs = list[tuple[str, str]]  # (name, description)
 def draw(keys: Iterable, n: int | None, *seed: object) -> list:
     """`n` different keys in the order they came in; None or too large an `n` takes all."""
     place = {key: sha256("|".join(map(str, (*seed, key))).encode()).hexdigest() for key in keys}
-    kept = set(sorted(place, key=place.get)[:n])
+    kept = set(sorted(place, key=place.__getitem__)[:n])
     return [key for key in place if key in kept]
 
 

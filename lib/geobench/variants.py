@@ -44,7 +44,7 @@ def model_of(variant: str) -> str:
 def threat_of(variant: str) -> str:
     """One of ORDER; what has no method of ours is external."""
     method = method_of(variant)
-    return THREAT.get(METHODS.get(method) or OTHERS.get(method), "external")
+    return THREAT.get(METHODS.get(method) or OTHERS.get(method, ""), "external")
 
 
 def by_threat(frame, value: str | None = None):

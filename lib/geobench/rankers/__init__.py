@@ -36,7 +36,7 @@ def open_ranker(name: str, batch_size: int = 8, tokens: int = 512, parse_mode: s
     from geobench.rankers import pointwise
 
     model, read_out = parse_name(name)
-    if read_out == "bm25":
+    if model is None:
         return pointwise.bm25(name)
     engine = open_model(model, batch_size=batch_size)
     if read_out == "attention":

@@ -8,6 +8,8 @@ import numpy as np
 
 from geobench.lists import RankList, one_line
 
+Texts = list[str]  # inside Job, `list` is its field
+
 
 @dataclass(frozen=True)
 class Job:
@@ -25,14 +27,14 @@ class Job:
         where = f"{self.list.key}"
         return where if self.target is None else f"{where} item {self.target} ({self.list.items[self.target - 1].name}), {self.variant}"
 
-    def texts(self) -> list[str]:
+    def texts(self) -> Texts:
         """The L descriptions as ranked, whitespace collapsed, in file order."""
         texts = [item.description for item in self.list.items]
-        if self.text is not None:
+        if self.text is not None and self.target is not None:
             texts[self.target - 1] = self.text
         return [one_line(text) for text in texts]
 
-    def names(self) -> list[str]:
+    def names(self) -> Texts:
         return [one_line(item.name) for item in self.list.items]
 
     def control_tokens(self, engine) -> list[str]:

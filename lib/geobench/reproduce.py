@@ -1,0 +1,80 @@
+"""How to make a run, a table or a figure again: the command, the notebook that writes it, the records that feed it, what it ran on."""
+
+import json
+import os
+import platform
+from functools import cache
+from pathlib import Path
+
+from geobench import paths
+from geobench.errors import GeoBenchError, nearest
+from geobench.inventory import FIGURES
+from geobench.params import RESULT_FREE, load, parse_yaml, profiles
+
+
+def folder_of(run: str) -> Path:
+    """`results/<run>`; GeoBenchError, with the nearest name, if there is none."""
+    folder = paths.RESULTS / run
+    if not folder.is_dir():
+        known = sorted({f.parent.name for what in ("params.yaml", "tables") for f in paths.RESULTS.glob(f"*/{what}")})
+        raise GeoBenchError(f"no run `{run}` in {paths.RESULTS}.{nearest(run, known) if known else ' Run ./run_all.sh first.'}")
+    return folder
+
+
+def read_params(folder: Path) -> dict:
+    """The values of a run's params.yaml; empty where there is none."""
+    file = Path(folder) / "params.yaml"
+    return (parse_yaml(file.read_text(encoding="utf-8")) or {}) if file.exists() else {}
+
+
+def command(folder: Path) -> str:
+    """The call of run_all.sh that makes this run: the profile that is nearest to its parameters, and what differs from it."""
+    folder, saved = Path(folder), read_params(folder)
+    found = []
+    for profile in profiles():
+        wanted = json.loads(json.dumps(load(profile).model_dump()))
+        found.append(([f"-p {k}={_yaml(v)}" for k, v in saved.items() if k not in RESULT_FREE and wanted.get(k) != v], profile))
+    changed, profile = min(found, key=lambda f: (len(f[0]), f[1] != "smoke", f[1]))
+    name = [] if folder.name == profile else [f"--run {folder.name}"]
+    return " ".join(["./run_all.sh", *([] if profile == "smoke" else [f"--profile {profile}"]), *changed, *name])
+
+
+def _yaml(value) -> str:
+    """A value as one shell word that YAML reads back."""
+    import shlex
+
+    return shlex.quote(json.dumps(value, ensure_ascii=False))
+
+
+@cache
+def _sources() -> dict[str, str]:
+    """Code of each notebook, by name."""
+    code = {}
+    for file in sorted(paths.NOTEBOOKS.glob("[0-9][0-9]_*.ipynb")):
+        cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
+        code[file.stem] = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
+    return code
+
+
+def notebook_of(name: str) -> str | None:
+    """The notebook that writes a table or figure: the first whose code names it; None for what a command writes."""
+    if name in FIGURES:
+        return next((n for n, code in _sources().items() if "draw_all(" in code), None)
+    quoted = f'"{name}"' if not name.startswith("v1_") else 'f"v1_{dataset}"'
+    return next((n for n, code in _sources().items() if quoted in code), None)
+
+
+def manifests(folder: Path) -> list[dict]:
+    """One dictionary per executed notebook, in order; damaged ones are left out."""
+    found = []
+    for file in sorted((Path(folder) / "manifests").glob("*.json")):
+        try:
+            found.append({"notebook": file.stem} | json.loads(file.read_text(encoding="utf-8")))
+        except ValueError:
+            continue
+    return found
+
+
+def machine() -> str:
+    """What this process runs on, in words."""
+    return f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors, Python {platform.python_version()}"

@@ -1,0 +1,73 @@
+"""The shape of the tree: no import cycles, thin modules, short functions, documented public names, notebooks without private names."""
+
+import ast
+import json
+import re
+
+import pytest
+
+from geobench import paths
+
+LIB = paths.ROOT / "lib" / "geobench"
+FILES = sorted(LIB.rglob("*.py"))
+GROWN = {"params.py": 240, "runner.py": 240}  # one list of fields; one main job
+
+
+def module(file) -> str:
+    return ".".join(file.relative_to(LIB.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+NAMES = {module(f) for f in FILES}
+
+
+def imports(file) -> set[str]:
+    """Our modules that a module imports when it is loaded."""
+    found = set()
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        if isinstance(node, ast.ImportFrom):
+            found |= {name for alias in node.names if (name := f"{node.module}.{alias.name}") in NAMES} or {node.module}
+    return found & NAMES
+
+
+def test_imports_form_no_cycle():
+    graph, done = {module(f): imports(f) for f in FILES}, set()
+
+    def visit(name, path):
+        assert name not in path, " -> ".join([*path[path.index(name) :], name])
+        if name not in done:
+            for other in sorted(graph[name]):
+                visit(other, [*path, name])
+            done.add(name)
+
+    for name in sorted(graph):
+        visit(name, [])
+
+
+def test_modules_are_thin():
+    assert {f.name: n for f in FILES if (n := f.read_text().count("\n")) > GROWN.get(f.name, 200)} == {}
+
+
+def test_functions_are_short():
+    nodes = [(f.name, n) for f in FILES for n in ast.walk(ast.parse(f.read_text())) if isinstance(n, ast.FunctionDef)]
+    assert [(f, n.name) for f, n in nodes if n.end_lineno - n.lineno + 1 > 40] == []
+
+
+def test_modules_have_a_docstring():
+    assert [f.name for f in FILES if f.read_text().strip() and not ast.get_docstring(ast.parse(f.read_text()))] == []
+
+
+@pytest.mark.parametrize("file", sorted(paths.NOTEBOOKS.glob("*.ipynb")), ids=lambda f: f.stem)
+def test_notebooks_use_public_names(file):
+    code = "\n".join("".join(c["source"]) for c in json.loads(file.read_text())["cells"] if c["cell_type"] == "code")
+    lines = [line for line in code.splitlines() if re.match(r"\s*(from|import) geobench", line)]
+    assert lines and [line for line in lines if re.search(r"(?:import |, |\.)_", line)] == []
+
+
+@pytest.mark.parametrize("file", sorted(paths.NOTEBOOKS.glob("*.ipynb")), ids=lambda f: f.stem)
+def test_notebooks_open_with_question_files_cost_and_working_links(file):
+    first = "".join(json.loads(file.read_text())["cells"][0]["source"])
+    assert [w for w in ("**Question.**", "**Reads**", "**Writes**", "**Cost**") if w not in first] == []
+    links = re.findall(r"\]\(([^)]+)\)", first)
+    assert links and [link for link in links if not (paths.NOTEBOOKS / link).exists()] == []
