@@ -40,10 +40,10 @@ def calls(p, instances: int) -> list[dict]:
 
 
 def memory(model: str) -> float:
-    """GiB of weights: parameters (models.yaml, `extra: {billions: N}`) at the registry's width; nan where the registry does not say."""
+    """GiB of weights: parameters (models.yaml, in billions) at the registry's width; nan where the registry does not say."""
     row = spec(model)
     width = 4 if row.dtype == "float32" else 2
-    return float(row.extra.get("billions", float("nan"))) * 1e9 * width / 2**30
+    return (row.parameters or float("nan")) * 1e9 * width / 2**30
 
 
 def estimate(p, instances: int) -> list[str]:
