@@ -48,3 +48,9 @@ def test_released_records_have_their_sentences(tmp_path):
     rows = {"variant": "sts__x", "dataset": ["a", "b"], "value": "nrg", "mean": [0.5, 0.25], "lo": [0.1, None], "hi": [0.9, None]}
     write_table(pd.DataFrame(rows), tmp_path / "tables", "released_intervals", "")
     assert sentences(tmp_path) == ["Released records of sts__x, a: NRG 0.50 [0.10, 0.90].", "Released records of sts__x, b: NRG 0.25."]
+
+
+def test_calibration_on_other_data_sets_alone_says_how_far_it_travels(tmp_path):
+    rows = {"detector": "judge", "calibration": ["pooled", "leave one data set out"], "realised": [0.05, 0.25]}
+    write_table(pd.DataFrame(rows), tmp_path / "tables", "table_07_calibration", "")
+    assert numbers(tmp_path)["calibration.least"] == numbers(tmp_path)["calibration.most"] == 0.25

@@ -49,8 +49,8 @@ def latex(text: object) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as prose and tables show it: two decimals (three significant digits where that is nothing), a true minus sign."""
-    text = cell(value, 2)
+    """A value as prose and tables show it: two decimals (none from 100 on; two digits where they say nothing), a true minus sign."""
+    text = cell(value, 0 if isinstance(value, float) and abs(value) >= 100 else 2)
     if isinstance(value, float) and float(value) and text in ("0.00", "-0.00"):
         text = f"{value:.1e}"
     return "$-$" + latex(text[1:]) if isinstance(value, (int, float)) and text.startswith("-") and text != "--" else latex(text)
