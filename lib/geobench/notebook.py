@@ -18,6 +18,7 @@ def execute_notebook(name: str, folder: Path, values: dict) -> None:
     import papermill
     from nbclient.exceptions import DeadKernelError
     from nbconvert import HTMLExporter
+    from traitlets.config import Config
 
     folder = folder / "notebooks"
     folder.mkdir(parents=True, exist_ok=True)
@@ -37,7 +38,8 @@ def execute_notebook(name: str, folder: Path, values: dict) -> None:
     except DeadKernelError as error:
         raise GeoBenchError(f"{name}: its process died (out of memory?); everything finished is kept: the same command resumes") from error
     partial.replace(final)
-    body, _ = HTMLExporter(exclude_input_prompt=True, exclude_output_prompt=True).from_filename(str(final))
+    shown = Config({"TagRemovePreprocessor": {"enabled": True, "remove_cell_tags": {"parameters"}}})  # the injected cell follows it
+    body, _ = HTMLExporter(exclude_input_prompt=True, exclude_output_prompt=True, config=shown).from_filename(str(final))
     put(folder / f"{name}.html", body)
 
 
