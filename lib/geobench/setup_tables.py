@@ -41,7 +41,7 @@ def settings_table(work):
     rows = [
         {"records": kind, "setting": key, "value": value, "of": ", ".join(names)} for (kind, key, value), names in sorted(found.items())
     ]
-    budget = {k: v for k, v in work.params.model_dump().items() if k not in ("notebooks", "released_dir", "external_edits")}
+    budget = {k: v for k, v in work.params.identity().items() if k not in ("released_dir", "external_edits")}
     shas = {value for _, _, value in found}
     for name in sorted(f.stem for f in PROMPTS.glob("*.yaml") if prompt_sha(f.stem) in shas):
         texts = {k: v for k, v in load_prompt(name).items() if k != "description"}

@@ -249,7 +249,8 @@ def test_a_run_edits_ranks_and_judges_through_an_api(api_model, server, tmp_path
     names = ["mini:generate", "mini:cross_encoder"]
     values = {
         "datasets": ["kitchen"], "lists_per_dataset": 1, "rankers": names, "main_ranker": names[0], "tap_ranker": names[0],
-        "attacker": "mini", "rewriter": "mini", "judge": "mini", "white_box": [], "black_box": ["zero_shot", "tap"], "rewrites": ["fluency"],
+        "attacker": "mini", "rewriter": "mini", "judge": "mini", "white_box": [],
+        "black_box": ["zero_shot", "tap"], "rewrites": ["fluency"],
         "generate_variants": None, "max_cost": 1.0,
     }  # fmt: skip
     server.logprobs = TOP

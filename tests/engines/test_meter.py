@@ -1,0 +1,44 @@
+"""One call's requests in the store, by hand: bounds before sending, then what they cost."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from geobench.engines.api import ApiSettings
+from geobench.engines.budget import Budget
+from geobench.engines.meter import Meter, OutOfAttempts
+from geobench.replies import ReplyStore
+
+
+@pytest.fixture
+def meter(tmp_path):
+    budget = Budget()
+    budget.begin("r", 1000.0)
+    api = ApiSettings(prices={"input": 1.0, "output": 2.0}, attempts=3)
+    engine = SimpleNamespace(api=api, budget=budget, store=ReplyStore(tmp_path / "r.sqlite"), spec=SimpleNamespace(name="mini"))
+    return Meter(engine, "item", {"model": {"model": "mini"}}, (100, 50))  # at most (100 * 1 + 50 * 2) / 1e6 dollars a request
+
+
+def costs(meter) -> list[tuple]:
+    return [(round(d * 1e6), k) for d, k in meter.engine.store._read("select dollars, known from costs order by number")]
+
+
+def test_a_bound_stands_from_sending_on_and_gives_way_to_the_cost(meter):
+    meter.send()
+    assert costs(meter) == [(200, 0)]
+    meter.billed((10, 5), {"text": "x"}, True)
+    meter.close()
+    assert costs(meter) == [(20, 1)] and len(list(meter.engine.store.rows())) == 1
+
+
+def test_a_refused_request_costs_nothing_and_an_unseen_one_its_bound(meter):
+    meter.send()
+    meter.refused()
+    meter.send()  # no answer ever came
+    meter.send()
+    meter.billed((10, 5), None)
+    with pytest.raises(OutOfAttempts):
+        meter.send()
+    meter.close()
+    assert sorted(costs(meter)) == [(20, 1), (200, 0)]
+    assert meter.engine.budget._paid == pytest.approx(220e-6) and meter.engine.budget._reserved == pytest.approx(0)
