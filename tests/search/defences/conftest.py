@@ -41,6 +41,7 @@ def tiny_encoder(tmp_path_factory):
         tokenizer_object=inner, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]", mask_token="[MASK]"
     )
     shape = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": len(tokenizer)}
+    shape |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     with torch.random.fork_rng():
         torch.manual_seed(3)
         t.BertModel(t.BertConfig(**shape)).save_pretrained(folder)

@@ -5,7 +5,7 @@ import pytest
 
 from geobench.search.corpus import load_instances
 from geobench.search.defences import tables
-from geobench.search.defences.base import Decision
+from geobench.search.defences.base import Decision, by_score
 
 INSTANCES = load_instances()[:3]
 ASR = {"true": 0.0, "hedged": 0.5, "false": 1.0, "refused": 0.0}
@@ -56,6 +56,14 @@ def test_blocked_shares_of_all_and_of_target_chunks():
     assert pd.isna(table.set_index("condition").loc["clean", "all"])
     strict = tables.chunk_block_table([{"name": "q", "condition": "id", "hits": hits, "target": 2}], {"granite": made}, 3, "block")
     assert strict.set_index("condition").loc["id", "all"] == pytest.approx(2 / 3)
+
+
+def test_a_context_s_score_is_the_target_s_highest_chunk():
+    hits = [SimpleNamespace(chunk=SimpleNamespace(document=d)) for d in (2, 1, 2)]
+    row = {"name": "q", "condition": "id", "hits": hits, "target": 2}
+    made = {("q", "id"): [by_score(s, 0.5) for s in (0.2, 0.9, 0.4)]}
+    assert tables.context_scores([row], made, "disagreement")["score"].tolist() == [0.4]
+    assert tables.context_scores([row | {"target": 5}], made, "disagreement")["score"].tolist() == [0.0]
 
 
 def test_gate_levels_keep_only_queries_whose_both_texts_pass(frame):

@@ -14,7 +14,7 @@ from geobench.search.defences.base import Decision
 
 SCORE = re.compile(r"<score>\s*(yes|no)\s*</score>", re.IGNORECASE)
 UNSAFE = re.compile(r"\s*unsafe\s*(?:\n\s*(S\d{1,2}(?:\s*,\s*S\d{1,2})*))?\s*$", re.IGNORECASE)
-TOKENS = {"granite": 48, "llama_guard": 24, "nemo": 12}
+TOKENS = {"granite": 24, "llama_guard": 16, "nemo": 12}  # each documented reply fits
 GRANITE_TEMPLATE = {"guardian_config": {"criteria_id": "harm"}, "think": False}
 
 

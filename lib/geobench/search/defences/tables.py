@@ -130,7 +130,7 @@ def agreement_by_defence(frame):
         if wide.shape[1] > 1 and len(wide):
             rows.append({"defence": defence, "queries": len(wide), "victims": wide.shape[1], "all_succeed": (wide == 1).all(axis=1).mean(),
                          "none_succeeds": (wide == 0).all(axis=1).mean(), "disagree": (wide.nunique(axis=1) > 1).mean()})  # fmt: skip
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=["defence", "queries", "victims", "all_succeed", "none_succeeds", "disagree"])
 
 
 def gate_table(frame, quality: list[dict], levels: list[float], resamples: int = 10_000, seed: int = 0):
@@ -160,3 +160,18 @@ def quality_verdict_table(grades: list[dict], answers: list[dict]):
     frame["quality"], frame["graded"] = frame[scales].mean(axis=1), frame[scales].notna().all(axis=1)
     table = frame.groupby("verdict", sort=True).agg(answers=("graded", "size"), graded=("graded", "sum"), quality=("quality", "mean"))
     return table.reset_index()
+
+
+def context_scores(candidates: list[dict], decisions: dict, detector: str):
+    """Document scores of a defence that needs the whole context: the target's highest chunk; queries without a target chunk score 0.
+
+    Rows as of separation.document_scores: detector, name, state, score.
+    """
+    import pandas as pd
+
+    rows = []
+    for c in candidates:
+        pairs = zip(c["hits"], decisions[c["name"], c["condition"]])
+        score = max((d.score for h, d in pairs if h.chunk.document == c["target"]), default=0.0)
+        rows.append({"detector": detector, "name": c["name"], "state": c["condition"], "score": score})
+    return pd.DataFrame(rows)
