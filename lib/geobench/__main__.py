@@ -20,6 +20,14 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--force", action="store_true", help="make the chosen notebooks' results anew")
     run.add_argument("--dry-run", action="store_true", help="say what would run")
     run.add_argument("--list", action="store_true", help="list the notebooks and profiles")
+    _readers(commands)
+    commands.add_parser("doctor", help="check versions, device, weights, data and folders")
+    commands.add_parser("weights", help="fetch the embedded models' weights")
+    return parser
+
+
+def _readers(commands) -> None:
+    """Commands that read what runs have made."""
     take = commands.add_parser("export", help="take tables and figures out of a run for a paper")
     take.add_argument("--run", default="smoke", metavar="NAME", help="results folder (default: smoke)")
     take.add_argument("--to", required=True, metavar="DIR", help="folder to write to")
@@ -45,9 +53,6 @@ def _parser() -> argparse.ArgumentParser:
     board.add_argument("runs", nargs="+", metavar="RUN", help="names under results/, or folders")
     board.add_argument("--to", default="results/leaderboard", metavar="DIR", help="folder to write to (default: results/leaderboard)")
     board.add_argument("--ranker", metavar="NAME", help="default: the first run's main_ranker")
-    commands.add_parser("doctor", help="check versions, device, weights, data and folders")
-    commands.add_parser("weights", help="fetch the embedded models' weights")
-    return parser
 
 
 def _run(args) -> int:

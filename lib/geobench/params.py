@@ -113,10 +113,9 @@ class Params(SearchParams):
 
     def require_known(self) -> "Params":
         """Refuse unknown methods, data sets, models and rankers."""
-        from geobench.attacks import METHODS, MODEL, entries, named, split
+        from geobench.attacks import METHODS, MODEL, split
         from geobench.catalog import available_datasets
         from geobench.models import spec
-        from geobench.rankers import parse_name
 
         stems = [Path(file).stem for file in self.external_edits]
         if len(set(stems)) < len(stems):
@@ -139,6 +138,18 @@ class Params(SearchParams):
             from geobench.released import released_folder
 
             released_folder(self.released_dir)
+        self._require_models()
+        if self.main_ranker not in self.rankers:
+            raise GeoBenchError(f"main_ranker: `{self.main_ranker}` is not among rankers {self.rankers}")
+        self.require_search()
+        return self
+
+    def _require_models(self) -> None:
+        """Refuse models that cannot play their role, and variants asked for twice."""
+        from geobench.attacks import entries, named
+        from geobench.models import spec
+        from geobench.rankers import parse_name
+
         spec(self.detector)
         for role in ("attacker", "rewriter", "optimised_on", "judge", "reference_model"):
             row = spec(getattr(self, role))
@@ -153,10 +164,6 @@ class Params(SearchParams):
             raise GeoBenchError(f"variant `{twice[0]}` is asked for twice (a method without a model takes its group's)")
         for ranker in (*self.rankers, self.main_ranker, self.tap_ranker, self.optimisation_ranker):
             parse_name(ranker)
-        if self.main_ranker not in self.rankers:
-            raise GeoBenchError(f"main_ranker: `{self.main_ranker}` is not among rankers {self.rankers}")
-        self.require_search()
-        return self
 
     def identity(self) -> dict:
         """What determines the results."""

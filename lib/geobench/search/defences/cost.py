@@ -40,8 +40,11 @@ def calls(p, instances: int) -> list[dict]:
 
 
 def memory(model: str) -> float:
-    """GiB of weights: parameters (models.yaml, in billions) at the registry's width; nan where the registry does not say."""
+    """GiB of weights: parameters (models.yaml, in billions) at the registry's width; nan where it does not say, and for embedded
+    models, which need no GPU."""
     row = spec(model)
+    if row.source == "wheel":
+        return float("nan")
     width = 4 if row.dtype == "float32" else 2
     return (row.parameters or float("nan")) * 1e9 * width / 2**30
 
