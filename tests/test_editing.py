@@ -31,6 +31,42 @@ def test_sts_is_named_for_its_model_and_resumes(work):
     assert file.read_text().startswith("".join(lines[:2]))
 
 
+def test_a_checkpoint_is_resumed_only_under_its_own_parameters(work, monkeypatch):
+    from geobench.attacks import optimise, sts
+
+    monkeypatch.setattr(optimise.time, "monotonic", iter(range(0, 10**6, 10)).__next__)  # every step is worth saving
+    real, steps = sts.step, []
+
+    def dies(problem, state, number):
+        if len(steps) == 2:
+            raise KeyboardInterrupt
+        steps.append(number)
+        return real(problem, state, number)
+
+    def killed(**values):
+        steps.clear()
+        monkeypatch.setattr(sts, "step", dies)
+        with pytest.raises(KeyboardInterrupt):
+            make_edits(run.Run(work.folder, load("smoke", work.params.model_dump() | {"sts_steps": 4} | values)), ["sts"])
+        return list(steps)
+
+    assert killed() == [0, 1] and killed() == [2, 3]  # goes on
+    for file in (work.folder / "edits").glob("*.jsonl"):
+        file.unlink()
+    assert killed(sts_top_k=2) == [0, 1]  # other parameters start anew
+
+
+def test_force_clears_checkpoints(work, tmp_path):
+    from geobench import runner
+
+    file = work.folder / "edits" / ".checkpoints" / "sts__m" / "x" / "1.safetensors"
+    file.parent.mkdir(parents=True)
+    for kept in (file, work.folder / "edits" / "sts__m.jsonl", work.folder / "edits" / "fluency__m.jsonl"):
+        kept.write_text("")
+    runner._clear(runner.Plan("smoke", "r", work.params, ["02_white_box"], force=True))
+    assert sorted(f.name for f in (work.folder / "edits").rglob("*") if f.is_file()) == ["fluency__m.jsonl"]
+
+
 def test_a_method_may_name_its_model():
     from geobench.attacks import named, split
     from geobench.params import load

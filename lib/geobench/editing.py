@@ -1,5 +1,6 @@
 """Fill a run's edits: one record per target and variant, finished ones kept."""
 
+import json
 import time
 from collections.abc import Iterable
 from contextlib import ExitStack
@@ -14,6 +15,8 @@ from geobench.params import Params
 from geobench.rankers import open_ranker, ranker_identity
 from geobench.records import UNIT, Records
 from geobench.run import Run, sha
+
+CHECKPOINTS = ".checkpoints"  # beside the edits: unfinished optimisations, by variant and identity
 
 
 def make_edits(run: Run, methods: Iterable[str]) -> list[str]:
@@ -97,7 +100,7 @@ def _method(run: Run, variant: str, method: str, model: str | None):
     if method == "tap":
         who |= {"ranker": ranker_identity(params.tap_ranker)} | tap.identity(params)
         return lambda tasks: tap.run(tasks, engine(), open_ranker(params.tap_ranker, params.batch_size), params), who
-    return _optimised(params, method, engine, run.folder / "edits" / ".checkpoints" / variant, who)
+    return _optimised(params, method, engine, run.folder / "edits" / CHECKPOINTS / variant, who)
 
 
 def _optimised(params: Params, method: str, engine, folder: Path, who: dict):
@@ -107,4 +110,5 @@ def _optimised(params: Params, method: str, engine, folder: Path, who: dict):
     module = import_module(f"geobench.attacks.{method}")
     who |= {"ranker": ranker_identity(params.optimisation_ranker)} | optimise.identity(method, module.NAMES, params)
     ranker = partial(open_ranker, params.optimisation_ranker, params.batch_size)
-    return lambda tasks: optimise.run(module, tasks, engine(), ranker(), params, folder), who
+    own = folder / sha(json.dumps(who, sort_keys=True))  # a checkpoint is only ever resumed under the identity that it was made under
+    return lambda tasks: optimise.run(module, tasks, engine(), ranker(), params, own), who

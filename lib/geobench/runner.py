@@ -1,6 +1,5 @@
 """The main job: execute the notebooks in order with papermill, reuse what is up to date, and say what happened."""
 
-import hashlib
 import json
 import re
 import time
@@ -10,6 +9,8 @@ from pathlib import Path
 import yaml
 
 from geobench import paths
+from geobench.digests import digest
+from geobench.editing import CHECKPOINTS
 from geobench.errors import GeoBenchError, came, nearest
 from geobench.locking import FolderLock
 from geobench.notebook import execute_notebook
@@ -18,7 +19,6 @@ from geobench.records import differences
 from geobench.tables import put
 
 RUN_NAME = re.compile(r"\w[\w.-]*")
-SEARCH = "11"  # first notebook of the search track, which needs no catalog and no edits
 GROUPS = {"02_white_box": ("white_box",), "03_black_box": ("black_box", "controls"), "04_rewrites": ("rewrites",)}
 
 
@@ -76,49 +76,6 @@ def _identity_of(file: Path) -> dict:
         raise GeoBenchError(f"{file} is damaged; delete it if the folder's other files are to be kept, or use --force") from None
 
 
-def digest(made: Plan, name: str) -> str:
-    """What a notebook's result depends on: its parameters, its code, the library and the files it reads."""
-    h = hashlib.sha256()
-    h.update(json.dumps(made.params.identity(), sort_keys=True).encode())
-    code = [paths.NOTEBOOKS / f"{name}.ipynb", *sorted((paths.ROOT / "lib").rglob("*.py")), *sorted(paths.PARAMS.rglob("*.yaml"))]
-    for file in code:
-        h.update(file.read_bytes())
-    for file in map(Path, made.params.external_edits):
-        h.update((paths.ROOT / file).read_bytes() if (paths.ROOT / file).exists() else b"")
-    if name >= SEARCH:
-        return _search_digest(made, name, h)
-    for file in sorted(made.folder.glob("edits/*.jsonl")) if name >= "05" else ():
-        h.update(file.read_bytes())
-    for kind in ("ranks/*/*.jsonl", "scores/*.jsonl") if name >= "07" else ():
-        for file in sorted(made.folder.glob(kind)):
-            h.update(file.read_bytes())
-    for file in _released(made, name):
-        h.update(file.read_bytes())
-    return h.hexdigest()
-
-
-def _released(made: Plan, name: str) -> list[Path]:
-    """Other people's records that a notebook reads."""
-    from geobench.released import record_files, released_folder
-
-    return record_files(released_folder(made.params.released_dir)) if name[:2] in ("09", "10") else []
-
-
-def _search_digest(made: Plan, name: str, h) -> str:
-    """The same for the search track: its corpus, and from notebook 12 on the chosen instances."""
-    embedded = (paths.ROOT / "data" / "embedded" / "search").glob("*.[jc]s*")
-    files = [*sorted(embedded), paths.ROOT / made.params.search_corpus / "instances.jsonl"]
-    files += [made.folder / "search" / "instances.jsonl"] if name >= "12" else []
-    if name >= "14":  # the defences read the trained guard and the answers; 15 reads what 14 made, the gate and the edits too
-        search = made.folder / "search"
-        files += [search / "guard" / "guard.json", search / "contexts.jsonl", *sorted(search.glob("answers/*.jsonl"))]
-    if name >= "15":
-        files += [*sorted(search.glob("de*/*.jsonl")), search / "gate.jsonl", *sorted(made.folder.glob("edits/*.jsonl"))]
-    for file in files:
-        h.update(file.read_bytes() if file.exists() else b"")
-    return h.hexdigest()
-
-
 def execute(made: Plan, say=print) -> list[dict]:
     """Run the plan, alone in its folder; returns one row per notebook (state, seconds). Stops at the first that fails."""
     with FolderLock(made.folder):
@@ -135,14 +92,14 @@ def _execute(made: Plan, say) -> list[dict]:
         began = time.perf_counter()
         manifest = made.folder / "manifests" / f"{name}.json"
         kept = {} if made.force else _manifest(manifest)
-        if kept.get("digest") == digest(made, name):
+        if kept.get("digest") == digest(made.params, made.folder, name):
             state, seconds = "reused", kept["seconds"]
         else:
             say(f"[{n}/{len(made.chosen)}] {name} ...")
             execute_notebook(name, made.folder, made.params.model_dump() | {"run": made.run})
             manifest.parent.mkdir(parents=True, exist_ok=True)
             state, seconds = "ran", round(time.perf_counter() - began, 1)
-            row = {"notebook": name, "digest": digest(made, name), "seconds": seconds, **_versions()}
+            row = {"notebook": name, "digest": digest(made.params, made.folder, name), "seconds": seconds, **_versions()}
             put(manifest, json.dumps(row, indent=1, sort_keys=True) + "\n")
         rows.append({"notebook": name, "state": state, "seconds": seconds})
         left = (time.perf_counter() - start) / n * (len(made.chosen) - n)
@@ -173,6 +130,7 @@ def _clear(made: Plan) -> None:
             method = file.stem.split("__")[0]
             if METHODS.get(method) in GROUPS[name] or (method == "external" and name == "03_black_box"):
                 file.unlink()
+                shutil.rmtree(file.parent / CHECKPOINTS / file.stem, ignore_errors=True)
         folder = {"05_ranking": "ranks", "06_detection": "scores"}.get(name)
         if folder:
             shutil.rmtree(made.folder / folder, ignore_errors=True)

@@ -6,8 +6,10 @@ import pytest
 import torch
 
 from geobench.attacks import optimise, raf, scene, stealthrank, sts
+from geobench.attacks.base import Task
 from geobench.attacks.vocabulary import vocabulary
 from geobench.errors import GeoBenchError
+from geobench.lists import make_list
 from geobench.orders import evaluation_orders
 
 MODULES = pytest.mark.parametrize("module", [sts, raf, stealthrank], ids=lambda m: m.METHOD)
@@ -72,8 +74,6 @@ def test_orders_of_search_test_and_evaluation_are_disjoint(engine, task, setting
     made = optimise.problem(sts, task(1), engine, settings(sts_orders=3, test_orders=2), vocabulary(engine), 0, {})
     evaluated = {tuple(o) for o in evaluation_orders(task(1).list.key, 4, 10, 3)}
     assert len(made.scenes) == 3 and len(made.held_out) == 2 and not set(made.held_out) & evaluated
-    befores = {here.before for here in made.scenes}
-    assert len(befores) == 3 or len(befores) < 3  # three orders may agree before the target
     shown = optimise.problem(stealthrank, task(1), engine, settings(optimisation_prompt="own"), vocabulary(engine), 0, {})
     assert all(here.after.count("Kettle") == 0 for here in shown.scenes)  # its own prompt shows the target last
 
@@ -114,3 +114,15 @@ def test_a_torn_checkpoint_cannot_exist(engine, task, settings, tmp_path):
     assert [f.name for f in tmp_path.iterdir()] == [file.name]
     back = optimise._load(file)
     assert back.state["slot"] == [1, 2] and torch.equal(back.state["y"], torch.ones(2)) and (back.step, back.trace) == (3, [{"step": 0}])
+
+
+def test_a_short_list_never_optimises_on_what_it_holds_out(engine, task, settings):
+    rows = [(item.name, item.description) for item in task(1).list.items]
+    short = Task(make_list("toy", "trio", "kettle", rows[:3]), 1)
+    made = optimise.problem(sts, short, engine, settings(sts_orders=8, test_orders=2), vocabulary(engine), 0, {})
+    assert len(made.scenes) == 1 and len(made.held_out) == 2
+    with pytest.raises(GeoBenchError, match=r"toy/trio item 1 .* 3 search orders and test_orders=3 holds all of them out; none is left for sts"):
+        optimise.problem(sts, short, engine, settings(test_orders=3), vocabulary(engine), 0, {})
+    with pytest.raises(GeoBenchError, match="both orders of its two items"):
+        pair = Task(make_list("toy", "pair", "kettle", rows[:2]), 1)
+        optimise.problem(sts, pair, engine, settings(), vocabulary(engine), 0, {})

@@ -99,12 +99,17 @@ def problem(module, task: Task, engine, settings, words: Vocabulary, restart: in
     """The scenes of a task under its search orders, the first `test_orders` of which are held out."""
     size, count = getattr(settings, f"{module.METHOD}_tokens"), getattr(settings, f"{module.METHOD}_orders")
     drawn = [tuple(order) for order in search_orders(task.list.key, len(task.list), settings.test_orders + count, settings.seed)]
-    style = module.METHOD if settings.optimisation_prompt == "own" else None
-    orders = drawn[settings.test_orders :]
+    style, held_out = module.METHOD if settings.optimisation_prompt == "own" else None, drawn[: settings.test_orders]
+    orders = [order for order in drawn[settings.test_orders :] if order not in held_out]  # a short list has few: they come again
+    if not orders:
+        raise GeoBenchError(
+            f"{task.name}: its list has {len(set(drawn))} search orders and test_orders={settings.test_orders} holds all of them out; "
+            f"none is left for {module.METHOD}"
+        )
     if style:
         orders = [module.arranged(order, task.target - 1) for order in orders]
     scenes, slot = scene.scenes_of(task, engine, list(dict.fromkeys(orders)), size, words, cache, style, settings.objective)
-    return Problem(task, module.METHOD, engine, settings, words, restart, scenes, slot, drawn[: settings.test_orders])
+    return Problem(task, module.METHOD, engine, settings, words, restart, scenes, slot, held_out)
 
 
 def _search(module, problem: Problem, ranker, folder: Path) -> Search:

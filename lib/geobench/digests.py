@@ -1,0 +1,43 @@
+"""What a notebook's result depends on, as one digest: the same digest reuses it."""
+
+import hashlib
+import json
+from pathlib import Path
+
+from geobench import paths
+from geobench.params import Params
+
+SEARCH = "11"  # first notebook of the search track, which needs no catalog and no edits
+
+
+def digest(params: Params, folder: Path, name: str) -> str:
+    """Hex digest of a notebook's parameters, its code, the library and the files that it reads from the run's `folder`."""
+    h = hashlib.sha256(json.dumps(params.identity(), sort_keys=True).encode())
+    code = [paths.NOTEBOOKS / f"{name}.ipynb", *sorted((paths.ROOT / "lib").rglob("*.py")), *sorted(paths.PARAMS.rglob("*.yaml"))]
+    external = [paths.ROOT / file for file in params.external_edits]
+    for file in (*code, *external, *(_searched(params, folder, name) if name >= SEARCH else _ranked(params, folder, name))):
+        h.update(file.read_bytes() if file.exists() else b"")
+    return h.hexdigest()
+
+
+def _ranked(params: Params, folder: Path, name: str) -> list[Path]:
+    """What the ranking track's notebooks read: edits from 05 on, ranks and scores from 07 on, other people's records in 09 and 10."""
+    patterns = [*(["edits/*.jsonl"] if name >= "05" else []), *(["ranks/*/*.jsonl", "scores/*.jsonl"] if name >= "07" else [])]
+    files = [file for pattern in patterns for file in sorted(folder.glob(pattern))]
+    if name[:2] in ("09", "10"):
+        from geobench.released import record_files, released_folder
+
+        files += record_files(released_folder(params.released_dir))
+    return files
+
+
+def _searched(params: Params, folder: Path, name: str) -> list[Path]:
+    """What the search track's read: the corpus; from 12 the chosen instances; from 14 the guard and the answers; in 15 the rest."""
+    embedded, search = (paths.ROOT / "data" / "embedded" / "search").glob("*.[jc]s*"), folder / "search"
+    files = [*sorted(embedded), paths.ROOT / params.search_corpus / "instances.jsonl"]
+    files += [search / "instances.jsonl"] if name >= "12" else []
+    if name >= "14":
+        files += [search / "guard" / "guard.json", search / "contexts.jsonl", *sorted(search.glob("answers/*.jsonl"))]
+    if name >= "15":
+        files += [*sorted(search.glob("de*/*.jsonl")), search / "gate.jsonl", *sorted(folder.glob("edits/*.jsonl"))]
+    return files

@@ -1,0 +1,37 @@
+"""A notebook is reused only while nothing that it reads has changed."""
+
+import pytest
+
+from geobench.digests import digest
+from geobench.params import load
+
+
+@pytest.mark.parametrize("name, file, read", [
+    ("04_rewrites", "edits/tap.jsonl", False), ("05_ranking", "edits/tap.jsonl", True), ("06_detection", "ranks/bm25/tap.jsonl", False),
+    ("07_statistics", "ranks/bm25/tap.jsonl", True), ("08_figures", "scores/judge.jsonl", True), ("11_search_data", "edits/tap.jsonl", False),
+    ("12_search_answers", "search/instances.jsonl", True), ("13_guard", "search/contexts.jsonl", False),
+    ("14_defences", "search/answers/minilm.jsonl", True), ("15_search_statistics", "edits/tap.jsonl", True),
+])  # fmt: skip
+def test_what_each_notebook_reads(tmp_path, name, file, read):
+    params = load("smoke")
+    (tmp_path / file).parent.mkdir(parents=True)
+    (tmp_path / file).write_text("one")
+    before = digest(params, tmp_path, name)
+    assert digest(params, tmp_path, name) == before
+    (tmp_path / file).write_text("two")
+    assert (digest(params, tmp_path, name) != before) == read
+
+
+def test_parameters_count_and_the_batch_size_does_not(tmp_path):
+    base = digest(load("smoke"), tmp_path, "05_ranking")
+    assert digest(load("smoke", {"seed": 1}), tmp_path, "05_ranking") != base
+    assert digest(load("smoke", {"batch_size": 1, "checkpoint_every": 7}), tmp_path, "05_ranking") == base
+
+
+def test_an_external_file_counts(tmp_path):
+    file = tmp_path / "mine.csv"
+    file.write_text("dataset,list,target,suffix\n")
+    params = load("smoke", {"external_edits": [str(file)]})
+    before = digest(params, tmp_path, "03_black_box")
+    file.write_text("dataset,list,target,suffix\nkitchen,kettle,1,Good.\n")
+    assert digest(params, tmp_path, "03_black_box") != before
