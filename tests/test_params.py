@@ -1,7 +1,7 @@
 import pytest
 
 from geobench.errors import GeoBenchError
-from geobench.params import load, parse_override, parse_yaml
+from geobench.params import load, parse_override
 
 
 def test_a_profile_overrides_the_base_and_p_overrides_both():
@@ -37,11 +37,8 @@ def test_unknown_profile():
         load("smok")
 
 
-def test_exponents_are_numbers_and_objects_are_refused():
-    assert parse_yaml("1e-3") == 0.001 and parse_yaml("007x") == "007x"
+def test_overrides_are_name_and_yaml():
     assert parse_override("datasets=[ragroll,stsdata]") == ("datasets", ["ragroll", "stsdata"])
-    with pytest.raises(Exception):
-        parse_yaml("!!python/object/apply:os.system [ls]")
     with pytest.raises(GeoBenchError, match="name=value"):
         parse_override("orders")
 

@@ -48,7 +48,7 @@ def _long(row: dict, ranker: str, dataset: str, metrics) -> list[dict]:
 
 
 def _params(folder: Path) -> dict:
-    from geobench.params import parse_yaml
+    from geobench.yaml_values import parse_yaml
 
     return parse_yaml((folder / "params.yaml").read_text())
 

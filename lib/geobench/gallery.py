@@ -20,7 +20,7 @@ def _csv(folder: Path, name: str, what: str, **options):
 
 def _ranked(folder: Path, what: str):
     """The main ranker's per-target rows."""
-    from geobench.params import parse_yaml
+    from geobench.yaml_values import parse_yaml
 
     targets = _csv(folder, "per_target.csv", what)
     main = parse_yaml((Path(folder) / "params.yaml").read_text()).get("main_ranker") if (Path(folder) / "params.yaml").exists() else None

@@ -129,8 +129,3 @@ def open_model(name: str, **options):
     for option, value in options.items():
         setattr(_open[name], option, value)
     return _open[name]
-
-
-def close_models() -> None:
-    """Drop every loaded model and give its memory back."""
-    _open.clear()

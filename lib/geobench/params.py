@@ -1,6 +1,5 @@
 """Parameters: flat names, layered `params/base.yaml` <- `params/<profile>.yaml` <- `-p name=value`, checked before any model loads."""
 
-import re
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Literal
@@ -9,14 +8,16 @@ import yaml
 from pydantic import ConfigDict, Field, ValidationError, field_validator
 
 from geobench import paths
+from geobench.attacks.params import WhiteBoxParams
 from geobench.errors import GeoBenchError, came, nearest
 from geobench.search.params import SearchParams
+from geobench.yaml_values import parse_yaml
 
 RESULT_FREE = {"batch_size", "checkpoint_every", "notebooks", "max_cost"}  # never part of a result's identity
 
 
-class Params(SearchParams):
-    """Every parameter, those of the search track from its mixin; params/base.yaml says what each means."""
+class Params(WhiteBoxParams, SearchParams):
+    """Every parameter, those of white-box attacks and of the search track from their mixins; params/base.yaml says what each means."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -54,37 +55,6 @@ class Params(SearchParams):
     tap_top_p: float = Field(gt=0, le=1)
     rewrite_tokens: int = Field(ge=1)
     rewrite_temperature: float = Field(ge=0)
-    sts_tokens: int = Field(ge=1)
-    sts_steps: int = Field(ge=1)
-    sts_candidates: int = Field(ge=1)
-    sts_top_k: int = Field(ge=1)
-    sts_orders: int = Field(ge=1)
-    sts_incumbent: bool
-    sts_verify: int | None = Field(ge=1)
-    raf_tokens: int = Field(ge=1)
-    raf_steps: int = Field(ge=1)
-    raf_top: int = Field(ge=1)
-    raf_guide: float
-    raf_target: float
-    raf_alpha: float
-    raf_patience: int = Field(ge=1)
-    raf_orders: int = Field(ge=1)
-    stealthrank_tokens: int = Field(ge=1)
-    stealthrank_rows: int = Field(ge=1)
-    stealthrank_steps: int = Field(ge=1)
-    stealthrank_rate: float = Field(gt=0)
-    stealthrank_temperature: float = Field(gt=0)
-    stealthrank_top_k: int = Field(ge=1)
-    stealthrank_weights: list[float] = Field(min_length=3, max_length=3)
-    stealthrank_orders: int = Field(ge=1)
-    objective: Literal["target", "attention"]
-    optimisation_prompt: Literal["own", "deployed"]
-    optimisation_seeds: int = Field(ge=1)
-    optimisation_ranker: str
-    selection: Literal["held_out", "released", "last"]
-    test_every: int = Field(ge=1)
-    test_orders: int = Field(ge=1)
-    checkpoint_every: int = Field(ge=1)
     rankers: list[str] = Field(min_length=1)
     main_ranker: str
     generate_variants: list[str] | None
@@ -168,22 +138,6 @@ class Params(SearchParams):
     def identity(self) -> dict:
         """What determines the results."""
         return {k: v for k, v in self.model_dump().items() if k not in RESULT_FREE}
-
-
-class _Loader(yaml.SafeLoader):
-    """Safe YAML in which 1e-3 is a number."""
-
-
-_Loader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"^[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789"))
-
-
-def parse_yaml(text: str):
-    """Safe-loaded YAML."""
-    loader = _Loader(text)
-    try:
-        return loader.get_single_data()
-    finally:
-        loader.dispose()
 
 
 def profiles() -> list[str]:

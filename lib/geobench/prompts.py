@@ -28,6 +28,7 @@ NEEDS = {
     "tap": {"system": "", "root": TAP, "refine": f"{TAP} suffix mean_rank count"},
     "controls": {"injection": "name noun"},
 }  # fmt: skip
+OWN = {"system": "", "items_header": "", "item_line": "name* description*", "ask": "noun*", "prefill": "", "reply": "name*"}
 PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*)\}")
 
 
@@ -59,10 +60,11 @@ def check_prompts() -> None:
         prompt = load_prompt(name)
         for key, fields in texts.items():
             _check_text(f"prompt `{name}`: `{key}`", prompt.get(key), fields)
-    rewrites = load_prompt("rewrites")
-    for method in NAMES:
-        entry = rewrites.get(method)
-        _check_text(f"prompt `rewrites`: `{method}.user`", entry.get("user") if isinstance(entry, dict) else None, "name text*")
+    nested = [("rewrites", method, {"user": "name text*"}) for method in NAMES]
+    for name, method, texts in (*nested, *(("white_box", method, OWN) for method in ("sts", "raf", "stealthrank"))):
+        entry = load_prompt(name).get(method)
+        for key, fields in texts.items():
+            _check_text(f"prompt `{name}`: `{method}.{key}`", entry.get(key) if isinstance(entry, dict) else None, fields)
 
 
 def _check_text(where: str, text: object, fields: str) -> None:

@@ -20,7 +20,6 @@ from geobench.errors import GeoBenchError, came, nearest
 from geobench.lists import read_rows
 
 LENGTH = {"ragroll": 8, "stsdata": 10, "llm_rank_optimizer": 10, "rewrite_to_rank": 10, "cseo": 10}  # items of the longest list
-OTHERS = ("stealthrank", "raf", "sts")  # methods that came from other papers' files
 UNIT = ["variant", "ranker", "dataset", "list", "target", "run"]
 
 
@@ -81,7 +80,7 @@ def named(row) -> str:
 def known_methods() -> set[str]:
     from geobench.attacks import METHODS
 
-    return {*METHODS, *OTHERS}
+    return set(METHODS)
 
 
 def check_method(variant: str, where: str) -> str:

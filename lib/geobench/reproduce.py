@@ -9,7 +9,8 @@ from pathlib import Path
 from geobench import paths
 from geobench.errors import GeoBenchError, nearest
 from geobench.inventory import FIGURES
-from geobench.params import RESULT_FREE, load, parse_yaml, profiles
+from geobench.params import RESULT_FREE, load, profiles
+from geobench.yaml_values import parse_yaml
 
 
 def folder_of(run: str) -> Path:

@@ -9,8 +9,9 @@ from geobench import catalog, paths
 from geobench.attacks.base import Task
 from geobench.engines.budget import CURRENT
 from geobench.errors import GeoBenchError
-from geobench.params import Params, check, load, parse_yaml
+from geobench.params import Params, check, load
 from geobench.records import read_records
+from geobench.yaml_values import parse_yaml
 
 
 def sha(text: str) -> str:

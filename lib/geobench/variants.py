@@ -3,7 +3,6 @@
 from geobench.attacks import METHODS, THREAT
 
 ORDER = ("white-box", "black-box", "white-hat", "control", "external")
-OTHERS = {"stealthrank": "white_box", "raf": "white_box", "sts": "white_box"}  # also come as other people's records
 
 # access to the ranker, mechanism, what the method knows of the ranker's prompt
 FACTS = {
@@ -27,7 +26,7 @@ FACTS = {
     "content_improvement": ("none", "rewrite for completeness and order", "the item's own text"),
     "llm_guidance": ("none", "a generated summary before the original", "the item's own text"),
     "injection": ("none", "an instruction to rank the item first, appended", "that a model ranks"),
-    "padding": ("none", "neutral filler of similar length, appended", "nothing"),
+    "padding": ("none", "the item's own opening words again, appended", "nothing"),
     "external": ("as its author says", "texts brought in by the user", "as its author says"),
 }
 
@@ -44,7 +43,7 @@ def model_of(variant: str) -> str:
 def threat_of(variant: str) -> str:
     """One of ORDER; what has no method of ours is external."""
     method = method_of(variant)
-    return THREAT.get(METHODS.get(method) or OTHERS.get(method, ""), "external")
+    return THREAT.get(METHODS.get(method, ""), "external")
 
 
 def by_threat(frame, value: str | None = None):

@@ -86,6 +86,7 @@ def forward(
     if mask is None:
         mask = causal_mask(positions, len(past), getattr(model.config, "sliding_window", None))
     rotary = core.rotary_emb(x, position_ids=positions[None])
+    all_past = bool(mask[:, : len(past)].all())  # asked once: on CUDA every answer waits for the device
     keys, values, weights = [], [], None
     for i, layer in enumerate(core.layers):
         q, k, v = project(layer, x, rotary)
@@ -101,7 +102,7 @@ def forward(
             weights = layer_weights if weights is None else weights + layer_weights
             if only_attention and i == len(core.layers) - 1:
                 return Forward(None, Prefix(keys, values) if keep else None, weights)
-        x = finish(layer, x, _attend(q, k, v, shared, mask, layer.self_attn.scaling))
+        x = finish(layer, x, _attend(q, k, v, shared, mask, all_past, layer.self_attn.scaling))
     return Forward(x, Prefix(keys, values) if keep else None, weights)
 
 
@@ -127,15 +128,16 @@ def finish(layer, x, attended):
     return x + layer.mlp(layer.post_attention_layernorm(x))
 
 
-def _attend(q, k, v, shared, mask, scale):
-    """Attention over the prefix's and the own keys; under autograd over both joined, else each where it is."""
+def _attend(q, k, v, shared, mask, all_past, scale):
+    """Attention over the prefix's and the own keys; under autograd over both joined, else each where it is. all_past: no row is
+    kept from any of the prefix."""
     if shared is None:
         return attention.grouped(q, k, v, mask, scale)
     if torch.is_grad_enabled() and q.requires_grad:
         k, v = (torch.cat([a.expand(len(q), -1, -1, -1), b], 2) for a, b in zip(shared, (k, v)))
         return attention.grouped(q, k, v, mask, scale)
     past, own = mask[:, : shared[0].shape[2]], mask[:, shared[0].shape[2] :]
-    return attention.split(q, shared, (k, v), None if bool(past.all()) else past, own, scale)
+    return attention.split(q, shared, (k, v), None if all_past else past, own, scale)
 
 
 def _weights(own, q, k, mask) -> torch.Tensor:
