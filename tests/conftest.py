@@ -106,3 +106,16 @@ def study():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture
+def kitchen_run(tmp_path, monkeypatch):
+    """A chosen run of one embedded list with two targets and BM25 alone; results under tmp_path."""
+    from geobench import paths, run
+    from geobench.params import load
+
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    values = {"datasets": ["kitchen"], "lists_per_dataset": 1, "targets_per_list": 2, "rankers": ["bm25"], "main_ranker": "bm25"}
+    made = run.Run(tmp_path / "r", load("smoke", values))
+    made.choose()
+    return made

@@ -8,7 +8,8 @@ from geobench.params import load
 
 @pytest.mark.parametrize("name, file, read", [
     ("04_rewrites", "edits/tap.jsonl", False), ("05_ranking", "edits/tap.jsonl", True), ("06_detection", "ranks/bm25/tap.jsonl", False),
-    ("07_statistics", "ranks/bm25/tap.jsonl", True), ("08_figures", "scores/judge.jsonl", True), ("11_search_data", "edits/tap.jsonl", False),
+    ("07_statistics", "ranks/bm25/tap.jsonl", True), ("08_figures", "scores/judge.jsonl", True),
+    ("11_search_data", "edits/tap.jsonl", False),
     ("12_search_answers", "search/instances.jsonl", True), ("13_guard", "search/contexts.jsonl", False),
     ("14_defences", "search/answers/minilm.jsonl", True), ("15_search_statistics", "edits/tap.jsonl", True),
 ])  # fmt: skip

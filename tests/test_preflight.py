@@ -92,8 +92,11 @@ def test_a_damaged_prompt(old, new, said, elsewhere, capsys, monkeypatch):
     assert said in refused(capsys, *FEW)
 
 
-def test_the_shipped_prompts_are_sound():
+def test_the_shipped_prompts_are_sound_and_none_of_the_ranking_track_goes_unchecked(monkeypatch):
+    seen, real = set(), prompts._check_text
+    monkeypatch.setattr(prompts, "_check_text", lambda where, text, fields: seen.add(where.split("`")[1]) or real(where, text, fields))
     prompts.check_prompts()
+    assert seen == {file.stem for file in prompts.PROMPTS.glob("*.yaml") if not file.stem.startswith("search_")}
 
 
 def test_models_are_those_that_the_chosen_notebooks_load():
@@ -101,6 +104,10 @@ def test_models_are_those_that_the_chosen_notebooks_load():
     assert preflight.needed_models(p, ["01_data"]) == []
     assert preflight.needed_models(p, ["03_black_box", "05_ranking"]) == ["qwen2.5-14b", "smollm2-135m", "minilm"]
     assert preflight.needed_models(p, ["05_ranking"]) == ["minilm"]
+    other = load("smoke", {"optimisation_ranker": "mistral-7b:generate", "detector": "bge-large-en-v1.5"})
+    assert preflight.needed_models(other, ["02_white_box"]) == ["smollm2-135m", "mistral-7b"]
+    assert preflight.needed_models(other, ["06_detection"]) == ["smollm2-135m", "bge-large-en-v1.5"]
+    assert preflight.needed_models(load("smoke", {"white_box": []}), ["02_white_box"]) == []
 
 
 @pytest.mark.parametrize("weights, more, said", [

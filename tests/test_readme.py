@@ -30,7 +30,8 @@ def test_runs_parse_and_name_known_parameters_profiles_and_notebooks(line):
 
 @pytest.mark.parametrize("line", OTHERS)
 def test_other_commands_parse(line):
-    _parser().parse_args(shlex.split(line.split("-m geobench ")[1]))
+    wanted = shlex.split(line.split("-m geobench ")[1])
+    assert _parser().parse_args(wanted).command == wanted[0]
 
 
 def test_files_named_are_there():

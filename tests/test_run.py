@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from geobench import paths, run, scoring
+from geobench import run, scoring
 from geobench.detectors import keywords
 from geobench.editing import import_edits, make_edits
 from geobench.errors import GeoBenchError
@@ -14,12 +14,8 @@ from geobench.records import read_records
 
 
 @pytest.fixture
-def work(tmp_path, monkeypatch):
-    monkeypatch.setattr(paths, "RESULTS", tmp_path)
-    values = {"datasets": ["kitchen"], "lists_per_dataset": 1, "targets_per_list": 2, "rankers": ["bm25"], "main_ranker": "bm25"}
-    made = run.Run(tmp_path / "r", load("smoke", values))
-    made.choose()
-    return made
+def work(kitchen_run):
+    return kitchen_run
 
 
 def test_edits_ranks_and_scores_cover_every_target(work):

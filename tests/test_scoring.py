@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from geobench import paths, run, scoring
+from geobench import run, scoring
 from geobench.detectors import perplexity
 from geobench.editing import make_edits
 from geobench.errors import GeoBenchError
@@ -14,13 +14,9 @@ from geobench.records import read_fingerprint, read_records
 
 
 @pytest.fixture
-def work(tmp_path, monkeypatch):
-    monkeypatch.setattr(paths, "RESULTS", tmp_path)
-    values = {"datasets": ["kitchen"], "lists_per_dataset": 1, "targets_per_list": 2, "rankers": ["bm25"], "main_ranker": "bm25"}
-    made = run.Run(tmp_path / "r", load("smoke", values))
-    made.choose()
-    make_edits(made, ["injection"])
-    return made
+def work(kitchen_run):
+    make_edits(kitchen_run, ["injection"])
+    return kitchen_run
 
 
 def lengths(texts, names):

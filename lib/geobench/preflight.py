@@ -34,16 +34,19 @@ def chosen_lists(made) -> list:
 
 def needed_models(p, chosen: list[str]) -> list[str]:
     """Names of the models that the chosen notebooks load."""
-    rankers = [model for model, _ in map(parse_name, p.rankers) if model]
-    searcher = [model] if any(split(e)[0] == "tap" for e in p.black_box) and (model := parse_name(p.tap_ranker)[0]) else []
+    tap = any(split(e)[0] == "tap" for e in p.black_box)
     needs = {
-        "02_white_box": _models(p, p.white_box),
-        "03_black_box": _models(p, p.black_box) + searcher,
+        "02_white_box": _models(p, p.white_box) + (_rankers([p.optimisation_ranker]) if p.white_box else []),
+        "03_black_box": _models(p, p.black_box) + (_rankers([p.tap_ranker]) if tap else []),
         "04_rewrites": _models(p, p.rewrites),
-        "05_ranking": rankers,
-        "06_detection": [p.reference_model, p.judge],
+        "05_ranking": _rankers(p.rankers),
+        "06_detection": [p.reference_model, p.judge, p.detector],
     }
     return list(dict.fromkeys(model for name in chosen for model in needs.get(name, [])))
+
+
+def _rankers(names: list[str]) -> list[str]:
+    return [model for model, _ in map(parse_name, names) if model]
 
 
 def _models(p, entries: list[str]) -> list[str]:

@@ -4,6 +4,18 @@ from geobench.attacks import METHODS, THREAT
 
 ORDER = ("white-box", "black-box", "white-hat", "control", "external")
 
+REWRITES = {
+    "authoritative": "rewrite in a confident, expert voice",
+    "statistics": "rewrite that adds figures",
+    "citations": "rewrite that adds sources",
+    "quotes": "rewrite that adds quotations",
+    "fluency": "rewrite for flow alone",
+    "unique_words": "rewrite with rarer words",
+    "technical_terms": "rewrite with technical vocabulary",
+    "simple_language": "rewrite in plain words",
+    "content_improvement": "rewrite for completeness and order",
+    "llm_guidance": "a generated summary before the original",
+}
 # access to the ranker, mechanism, what the method knows of the ranker's prompt
 FACTS = {
     "sts": ("weights and gradients", "greedy coordinate search over suffix tokens for the target's name in first place", "all of it"),
@@ -15,16 +27,7 @@ FACTS = {
         "tree search: an attacker model refines suffixes by their mean rank",
         "the item, competitors' names, its past ranks",
     ),
-    "authoritative": ("none", "rewrite in a confident, expert voice", "the item's own text"),
-    "statistics": ("none", "rewrite that adds figures", "the item's own text"),
-    "citations": ("none", "rewrite that adds sources", "the item's own text"),
-    "quotes": ("none", "rewrite that adds quotations", "the item's own text"),
-    "fluency": ("none", "rewrite for flow alone", "the item's own text"),
-    "unique_words": ("none", "rewrite with rarer words", "the item's own text"),
-    "technical_terms": ("none", "rewrite with technical vocabulary", "the item's own text"),
-    "simple_language": ("none", "rewrite in plain words", "the item's own text"),
-    "content_improvement": ("none", "rewrite for completeness and order", "the item's own text"),
-    "llm_guidance": ("none", "a generated summary before the original", "the item's own text"),
+    **{method: ("none", mechanism, "the item's own text") for method, mechanism in REWRITES.items()},
     "injection": ("none", "an instruction to rank the item first, appended", "that a model ranks"),
     "padding": ("none", "the item's own opening words again, appended", "nothing"),
     "external": ("as its author says", "texts brought in by the user", "as its author says"),

@@ -121,7 +121,7 @@ def test_a_short_list_never_optimises_on_what_it_holds_out(engine, task, setting
     short = Task(make_list("toy", "trio", "kettle", rows[:3]), 1)
     made = optimise.problem(sts, short, engine, settings(sts_orders=8, test_orders=2), vocabulary(engine), 0, {})
     assert len(made.scenes) == 1 and len(made.held_out) == 2
-    with pytest.raises(GeoBenchError, match=r"toy/trio item 1 .* 3 search orders and test_orders=3 holds all of them out; none is left for sts"):
+    with pytest.raises(GeoBenchError, match=r"trio item 1 .* 3 search orders and test_orders=3 holds all .* none is left for sts"):
         optimise.problem(sts, short, engine, settings(test_orders=3), vocabulary(engine), 0, {})
     with pytest.raises(GeoBenchError, match="both orders of its two items"):
         pair = Task(make_list("toy", "pair", "kettle", rows[:2]), 1)

@@ -60,4 +60,4 @@ def test_500_mutated_replies(mode):
     st.sampled_from(["stop", "length", "filtered"]),
 )
 def test_any_text(text, finish):
-    check(text, finish, "default")
+    assert check(text, finish, "default") in STATUSES
