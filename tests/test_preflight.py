@@ -104,10 +104,10 @@ def test_models_are_those_that_the_chosen_notebooks_load():
     assert preflight.needed_models(p, ["01_data"]) == []
     assert preflight.needed_models(p, ["03_black_box", "05_ranking"]) == ["qwen2.5-14b", "smollm2-135m", "minilm"]
     assert preflight.needed_models(p, ["05_ranking"]) == ["minilm"]
-    other = load("smoke", {"optimisation_ranker": "mistral-7b:generate", "detector": "bge-large-en-v1.5"})
+    other = load("smoke", {"optimisation_ranker": "mistral-7b:generate", "detector": "bge-large-en-v1.5", "datasets": ["ragroll"]})
     assert preflight.needed_models(other, ["02_white_box"]) == ["smollm2-135m", "mistral-7b"]
     assert preflight.needed_models(other, ["06_detection"]) == ["smollm2-135m", "bge-large-en-v1.5"]
-    assert preflight.needed_models(load("smoke", {"white_box": []}), ["02_white_box"]) == []
+    assert preflight.needed_models(load("smoke", {"white_box": [], "datasets": ["ragroll"]}), ["02_white_box"]) == []
 
 
 @pytest.mark.parametrize("weights, more, said", [

@@ -27,6 +27,7 @@ NEEDS = {
     "zero_shot": {"system": "", "user": "noun name description"},
     "tap": {"system": "", "root": TAP, "refine": f"{TAP} suffix mean_rank count"},
     "controls": {"injection": "name noun"},
+    "ladder": {"item_line": "name* description*", "query": "noun*", "neutral_query": "", "wrapper": "system* user*"},
 }  # fmt: skip
 OWN = {"system": "", "items_header": "", "item_line": "name* description*", "ask": "noun*", "prefill": "", "reply": "name*"}
 PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*)\}")
