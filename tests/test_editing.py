@@ -47,7 +47,7 @@ def test_a_checkpoint_is_resumed_only_under_its_own_parameters(work, monkeypatch
         steps.clear()
         monkeypatch.setattr(sts, "step", dies)
         with pytest.raises(KeyboardInterrupt):
-            make_edits(run.Run(work.folder, load("smoke", work.params.model_dump() | {"sts_steps": 4} | values)), ["sts"])
+            make_edits(run.Run(work.folder, load("smoke", work.params.model_dump() | {"sts_steps": 9} | values)), ["sts"])
         return list(steps)
 
     assert killed() == [0, 1] and killed() == [2, 3]  # goes on

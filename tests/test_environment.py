@@ -1,6 +1,7 @@
 """environment.yml and requirements.lock agree with pyproject.toml."""
 
 import re
+import subprocess
 import tomllib
 
 import yaml
@@ -23,3 +24,12 @@ def test_every_dependency_is_locked():
     locked = {line.split("==")[0].strip().lower().replace("_", "-") for line in lines if "==" in line}
     wanted = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["test"]]
     assert not {re.match(r"[\w-]+", w)[0].lower() for w in wanted} - locked
+
+
+def test_commands_use_the_library_of_their_own_checkout(tmp_path):
+    """Even where a shared environment has another checkout installed."""
+    pin = subprocess.check_output("cat requirements.lock pyproject.toml | cksum", shell=True, cwd=paths.ROOT, text=True)
+    (tmp_path / ".pinned").write_text(pin)
+    call = f"source {paths.ROOT}/bootstrap.sh && echo $PYTHONPATH"
+    said = subprocess.check_output(["bash", "-c", call], env={"PATH": "/usr/bin:/bin", "GEOBENCH_VENV": str(tmp_path)}, text=True)
+    assert said.strip() == f"{paths.ROOT}/lib"

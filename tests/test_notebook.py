@@ -25,7 +25,9 @@ def run(tmp_path, monkeypatch):
 def test_parameters_reach_it_and_noise_goes_to_the_log(run, capfd):
     folder = run("import os; os.write(2, b'noise'); print('n is', n)", n=5, unknown=1)
     assert sorted(f.name for f in folder.iterdir()) == ["01_x.html", "01_x.ipynb", "01_x.log"]
-    assert "n is 5" in (folder / "01_x.html").read_text() and "noise" in (folder / "01_x.log").read_text()
+    page = (folder / "01_x.html").read_text()
+    assert page.count('class="mi">5<') == 1 and 'class="mi">1<' not in page  # the parameters once: the values of the run
+    assert "n is 5" in page and "noise" in (folder / "01_x.log").read_text()
     assert "noise" not in capfd.readouterr().err
 
 

@@ -1,5 +1,8 @@
 """Tables of what ran, from a small run without a model."""
 
+import json
+import shutil
+
 import pytest
 
 from geobench import inventory, paths, run
@@ -47,6 +50,19 @@ def test_provenance_counts_the_records(work):
     assert set(table.index.get_level_values("item")) == set(inventory.TABLES) | set(inventory.FIGURES)
     with pytest.raises(GeoBenchError, match="no table or figure `table_99`"):
         inventory.caption("table_99")
+
+
+def test_tables_do_not_depend_on_batch_size_order_or_seconds(work, tmp_path):
+    again = run.Run(tmp_path / "r", load("smoke", work.params.model_dump() | {"batch_size": 3, "checkpoint_every": 9}))
+    shutil.copytree(work.folder, again.folder)
+    for file in (again.folder / "edits").glob("*.jsonl"):
+        head, *rows = file.read_text().splitlines()
+        rows = [json.dumps(json.loads(row) | {"seconds": 99.0}) for row in reversed(rows)]
+        file.write_text("\n".join([head, *rows]) + "\n")
+    assert settings_table(again).equals(settings_table(work))
+    assert inventory.provenance(again.folder).equals(inventory.provenance(work.folder))
+    file.write_text("\n".join([head, *rows]).replace("kitchen", "Kitchen") + "\n")
+    assert not inventory.provenance(again.folder).equals(inventory.provenance(work.folder))
 
 
 def test_paths_stay_out_of_the_tables(work):

@@ -1,6 +1,11 @@
-"""RAF grows token by token."""
+"""RAF grows token by token, and weighs fluency against the objective."""
 
-from geobench.attacks import optimise, raf
+from types import SimpleNamespace
+
+import pytest
+
+from geobench.attacks import objectives, optimise, raf, scene
+from geobench.attacks.vocabulary import vocabulary
 
 
 def edits(module, tasks, engine, ranker, settings, folder):
@@ -11,3 +16,29 @@ def test_raf_grows_to_its_length_and_stops(engine, task, ranker, settings, tmp_p
     (edit,) = edits(raf, [task(1)], engine, ranker, settings(raf_tokens=2, raf_steps=50, raf_patience=2), tmp_path)
     lengths = [len(engine.tokenizer(" " + row["suffix"], add_special_tokens=False)["input_ids"]) for row in edit["trace"]]
     assert lengths == sorted(lengths) and lengths[-1] == 2 and edit["trace"][-1]["step"] <= 4
+
+
+def test_a_place_is_finished_when_its_best_token_comes_again_or_patience_ends():
+    problem = SimpleNamespace(setting=lambda name: {"patience": 4, "tokens": 2}[name])
+    state = {"slot": [5], "seen": []}
+    raf._advance(problem, state, 7)
+    raf._advance(problem, state, 8)
+    assert state == {"slot": [5], "seen": [7, 8]}
+    raf._advance(problem, state, 7)  # again
+    assert state == {"slot": [5, 5], "seen": []}
+    for best in (1, 2, 3, 4):
+        raf._advance(problem, state, best)
+    assert state["finished"]
+
+
+@pytest.mark.parametrize("alpha, target, likeliest", [(1e5, 0.0, True), (0.0, 1e5, False)])
+def test_the_drawn_token_is_the_most_fluent_or_the_best_for_the_objective(engine, task, settings, alpha, target, likeliest):
+    chosen = settings(raf_guide=0.0, raf_orders=1, raf_alpha=alpha, raf_target=target)
+    made = optimise.problem(raf, task(3), engine, chosen, vocabulary(engine), 0, {})
+    state = raf.start(made)
+    logp = raf._next_token(made.model, made.scenes[0], [])
+    tried = scene.survivors(raf._kept(made, state["slot"], logp), made.slot, engine, made.scenes, made.words)
+    losses = objectives.losses(made.model, made.scenes[0], tried)
+    raf.step(made, state, 0)
+    best = max(tried, key=lambda slot: float(logp[slot[-1]])) if likeliest else tried[losses.index(min(losses))]
+    assert len(tried) > 3 and state["shown"] == best

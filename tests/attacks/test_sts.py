@@ -18,6 +18,16 @@ def test_sts_never_rises_under_one_order_and_the_published_search_may(engine, ta
     assert len({row["suffix"] for row in free["trace"]}) == 7  # it always moves
 
 
+def test_the_objective_of_a_tested_row_is_its_mean_over_all_search_orders(engine, task, ranker, settings, tmp_path):
+    (edit,) = edits(sts, [task(3)], engine, ranker, settings(sts_steps=3), tmp_path)
+    made = optimise.problem(sts, task(3), engine, settings(), vocabulary(engine), 0, {})
+    assert [row["step"] for row in edit["trace"] if "objective" in row] == [0, 3]
+    for row in (edit["trace"][0], edit["trace"][3]):
+        slot = engine.tokenizer(" " + row["suffix"], add_special_tokens=False)["input_ids"]
+        means = [objectives.losses(engine.model, here, [slot])[0] for here in made.scenes]
+        assert len(means) == 2 and row["objective"] == pytest.approx(sum(means) / 2, abs=1e-5)
+
+
 def test_screening_keeps_losses_exact(engine, task, ranker, settings, tmp_path):
     chosen = settings(sts_orders=1, sts_verify=4)
     (edit,) = edits(sts, [task(3)], engine, ranker, chosen, tmp_path)
