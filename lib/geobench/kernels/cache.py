@@ -40,7 +40,7 @@ class Cache:
         x = core.embed_tokens(torch.tensor(tokens, device=self.device)[:, None])
         rotary = core.rotary_emb(x, position_ids=self.lengths[:, None])
         places, at = torch.arange(self.width, device=self.device), self.lengths[:, None]
-        window = getattr(self.model.config, "sliding_window", None)
+        window = decoder.window(self.model)
         mask = (places <= at) if window is None else (places <= at) & (places > at - window)
         for layer, keys, values in zip(core.layers, self.keys, self.values):
             q, k, v = decoder.project(layer, x, rotary)
