@@ -156,3 +156,18 @@ def test_damaged_parameters_of_a_run(content, elsewhere, capsys):
     (elsewhere / "results/r").mkdir(parents=True)
     (elsewhere / "results/r/params.yaml").write_text(content)
     assert "params.yaml is damaged" in refused(capsys, *FEW, "--run", "r")
+
+
+@pytest.mark.parametrize("more, said", [
+    (["-p", "white_box=[sts]", "-p", "black_box=[]"], "list `mine/pots`: evaluation uses both orders of its two items; none is left"),
+    (["-p", "white_box=[]", "-p", "black_box=[tap]"], "list `mine/pots`: evaluation uses both orders of its two items; none is left"),
+])  # fmt: skip
+def test_a_list_too_short_to_search_on(more, said, elsewhere, capsys):
+    put_list(elsewhere, A, B)
+    assert said in refused(capsys, *FEW, *more)
+    assert main(["run", "--dry-run", *FEW, "-p", "white_box=[]", "-p", "black_box=[zero_shot]"]) == 0
+
+
+def test_no_parameter_is_infinite_or_nan(capsys):
+    for value in (".inf", ".nan", "-.inf"):
+        assert "raf_guide" in refused(capsys, "-p", f"raf_guide={value}")

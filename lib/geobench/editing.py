@@ -4,14 +4,15 @@ import json
 import time
 from collections.abc import Iterable
 from contextlib import ExitStack
-from functools import partial
+from functools import cache
 from importlib import import_module
+from itertools import groupby
 from pathlib import Path
 
 from geobench import attacks, catalog
 from geobench.attacks import named
+from geobench.memory import peak_mib
 from geobench.models import spec
-from geobench.params import Params
 from geobench.rankers import open_ranker, ranker_identity
 from geobench.records import UNIT, Records
 from geobench.run import Run, sha
@@ -27,8 +28,9 @@ def make_edits(run: Run, methods: Iterable[str]) -> list[str]:
             together.setdefault(model, {})[method] = variant
     for model, variants in together.items():
         _rewrite(run, model, variants)
+    _optimise(run, [entry for entry in made if attacks.METHODS[entry[1]] == "white_box"])
     for variant, method, model in made:
-        if attacks.METHODS[method] != "rewrites":
+        if attacks.METHODS[method] not in ("rewrites", "white_box"):
             work, identity = _method(run, variant, method, model)
             with _book(run, variant, identity) as records:
                 _fill(records, method, work, run.tasks)
@@ -49,6 +51,21 @@ def _rewrite(run: Run, model: str, variants: dict[str, str]) -> None:
         for (method, _), (task, edit) in zip(todo, done):
             books[method].append(_record(method, variants[method], task, edit, time.perf_counter() - start))
             start = time.perf_counter()
+
+
+def _optimise(run: Run, made: list[tuple]) -> None:
+    """The white-box methods (variant, method, model) list by list, so that they share the clean prompts of one list."""
+    ranker = cache(lambda: open_ranker(run.params.optimisation_ranker, run.params.batch_size))
+    clean: dict[str, dict] = {model: {} for _, _, model in made}
+    with ExitStack() as stack:
+        books = []
+        for variant, method, model in made:
+            work, identity = _optimised(run, variant, method, model, ranker, clean[model])
+            books.append((stack.enter_context(_book(run, variant, identity)), method, work))
+        for _, tasks in groupby(run.tasks, lambda task: task.list.key):
+            tasks = list(tasks)
+            for records, method, work in books:
+                _fill(records, method, work, tasks)
 
 
 def import_edits(run: Run) -> list[str]:
@@ -79,7 +96,8 @@ def _fill(records: Records, method: str, work, tasks) -> None:
 
 
 def _record(method: str, variant: str, task, edit: dict, seconds: float) -> dict:
-    return dict(zip(UNIT, task.key())) | {"method": method, "variant": variant} | edit | {"seconds": round(seconds, 3)}
+    cost = {"seconds": round(seconds, 3), "peak_mib": peak_mib()}
+    return dict(zip(UNIT, task.key())) | {"method": method, "variant": variant} | edit | cost
 
 
 def _method(run: Run, variant: str, method: str, model: str | None):
@@ -97,18 +115,21 @@ def _method(run: Run, variant: str, method: str, model: str | None):
 
     if method == "zero_shot":
         return lambda tasks: zero_shot.run(tasks, engine(), params), who | zero_shot.identity(params)
-    if method == "tap":
-        who |= {"ranker": ranker_identity(params.tap_ranker)} | tap.identity(params)
-        return lambda tasks: tap.run(tasks, engine(), open_ranker(params.tap_ranker, params.batch_size), params), who
-    return _optimised(params, method, engine, run.folder / "edits" / CHECKPOINTS / variant, who)
+    who |= {"ranker": ranker_identity(params.tap_ranker)} | tap.identity(params)
+    return lambda tasks: tap.run(tasks, engine(), open_ranker(params.tap_ranker, params.batch_size), params), who
 
 
-def _optimised(params: Params, method: str, engine, folder: Path, who: dict):
-    """The same of a white-box method."""
+def _optimised(run: Run, variant: str, method: str, model: str, ranker, clean: dict):
+    """The same of a white-box method. ranker() opens the one that tests suffixes; clean: what it shares with others of its model."""
     from geobench.attacks import optimise
+    from geobench.models import open_model
 
-    module = import_module(f"geobench.attacks.{method}")
-    who |= {"ranker": ranker_identity(params.optimisation_ranker)} | optimise.identity(method, module.NAMES, params)
-    ranker = partial(open_ranker, params.optimisation_ranker, params.batch_size)
-    own = folder / sha(json.dumps(who, sort_keys=True))  # a checkpoint is only ever resumed under the identity that it was made under
-    return lambda tasks: optimise.run(module, tasks, engine(), ranker(), params, own), who
+    params, module = run.params, import_module(f"geobench.attacks.{method}")
+    who = spec(model).identity() | {"ranker": ranker_identity(params.optimisation_ranker)} | optimise.identity(module, params)
+    folder = run.folder / "edits" / CHECKPOINTS / variant
+    folder /= sha(json.dumps(who, sort_keys=True))  # a checkpoint is only ever resumed under the identity that it was made under
+
+    def work(tasks):
+        return optimise.run(module, tasks, open_model(model, batch_size=params.batch_size), ranker(), params, folder, clean)
+
+    return work, who

@@ -86,12 +86,13 @@ def provenance(folder: Path):
 
 
 def _count(folder: Path, pattern: str) -> tuple[int, int, str]:
-    """(files, lines, digest of the lines in any order, without the seconds that they took)."""
+    """(files, lines, digest of the lines in any order, without the seconds and memory that they took)."""
     files, rows = sorted(folder.glob(pattern)), []
     for file in files:
         for line in file.read_bytes().splitlines():
             row = json.loads(line)
             row.pop("seconds", None)
+            row.pop("peak_mib", None)
             rows.append(f"{file.stem} {json.dumps(row, sort_keys=True)}")
     digest = hashlib.sha256("\n".join(sorted(rows)).encode()).hexdigest()
     return len(files), len(rows), digest[:12] if files else ""

@@ -19,7 +19,7 @@ RESULT_FREE = {"batch_size", "checkpoint_every", "notebooks", "max_cost"}  # nev
 class Params(WhiteBoxParams, SearchParams):
     """Every parameter, those of white-box attacks and of the search track from their mixins; params/base.yaml says what each means."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     notebooks: list[str] | None = None
     released_dir: str | None = None

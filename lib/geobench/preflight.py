@@ -1,9 +1,10 @@
 """Before any model loads: the data, the prompts, the external edits and the weights that a plan needs are there and sound."""
 
 from geobench import catalog, paths
-from geobench.attacks import named, split
+from geobench.attacks import family, named, split
 from geobench.errors import GeoBenchError, came
 from geobench.models import ModelSpec, require_engine, spec
+from geobench.orders import search_orders, search_split
 from geobench.rankers import parse_name
 
 
@@ -18,8 +19,21 @@ def check(made, weights: bool = True) -> None:
     selected = chosen_lists(made)
     for file in made.params.external_edits if "03_black_box" in made.chosen else ():
         external.read(file, selected)
+    check_orders(made, selected)
     for name in needed_models(made.params, made.chosen) if weights else ():
         require_weights(spec(name))
+
+
+def check_orders(made, selected) -> None:
+    """GeoBenchError for a list too short for the searches of the plan: orders to optimise on and to hold out never meet evaluation's."""
+    p = made.params
+    white = p.white_box if "02_white_box" in made.chosen else []
+    tap = any(split(entry)[0] == "tap" for entry in p.black_box) and "03_black_box" in made.chosen
+    for lst in (one.list for one in selected):
+        for own in {family(split(entry)[0]) for entry in white}:
+            search_split(lst.key, len(lst), p.test_orders, getattr(p, f"{own}_orders"), p.seed)
+        if tap:
+            search_orders(lst.key, len(lst), p.tap_orders, p.seed)
 
 
 def chosen_lists(made) -> list:

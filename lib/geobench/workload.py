@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from functools import cache
 
-from geobench.attacks import METHODS, entries, named
+from geobench.attacks import METHODS, entries, family, named
 from geobench.attacks.base import Task
 from geobench.prompts import load_prompt, render
 from geobench.rankers import parse_name
@@ -61,7 +61,7 @@ def longer(params, method: str, task: Task) -> int:
         return max(0, params.rewrite_tokens + kept - tokens(task.item.description))
     if METHODS.get(method) == "controls" or method == "external":
         return tokens(render(load_prompt("controls")["injection"], name=task.item.name, noun=task.list.noun))
-    return getattr(params, f"{method}_tokens")
+    return getattr(params, f"{family(method)}_tokens")
 
 
 def ranked_methods(params, ranker: str) -> list[str]:
@@ -150,16 +150,17 @@ def _search(params, tasks, notebook, ranker, variant, count: int, more: int) -> 
 
 def _optimised(params, tasks, variant, method, model) -> list[Work]:
     """Steps of a white-box method, and its tests on held-out orders."""
-    steps = getattr(params, f"{method}_steps") * params.optimisation_seeds
+    own = family(method)
+    steps = getattr(params, f"{own}_steps") * params.optimisation_seeds
     rows = params.stealthrank_rows if method == "stealthrank" else 1
-    tried = {"sts": params.sts_candidates, "raf": params.raf_top}.get(method, 0)
+    tried = {"sts": params.sts_candidates, "random_search": params.sts_candidates + 1, "raf": params.raf_top}.get(method, 0)
     work = Work("02_white_box", model, variant, steps * len(tasks) * (rows if method == "stealthrank" else 1 + tried), 0)
     for task in tasks:
         lines, (_, after) = line_tokens(task.list), frame_tokens(task.list)
-        tail = getattr(params, f"{method}_tokens") + (sum(lines) - lines[task.target - 1]) // 2 + after
-        work.tokens_in += steps * tail * (3 * rows if method == "stealthrank" else PASSES[method] + tried)
-    tests = (math.ceil(getattr(params, f"{method}_steps") / params.test_every) + 1) * params.optimisation_seeds * rows * params.test_orders
-    return [work, _search(params, tasks, "02_white_box", params.optimisation_ranker, variant, tests, getattr(params, f"{method}_tokens"))]
+        tail = getattr(params, f"{own}_tokens") + (sum(lines) - lines[task.target - 1]) // 2 + after
+        work.tokens_in += steps * tail * (3 * rows if method == "stealthrank" else PASSES.get(method, 0) + tried)
+    tests = (math.ceil(getattr(params, f"{own}_steps") / params.test_every) + 1) * params.optimisation_seeds * rows * params.test_orders
+    return [work, _search(params, tasks, "02_white_box", params.optimisation_ranker, variant, tests, getattr(params, f"{own}_tokens"))]
 
 
 def detection(params, chosen) -> list[Work]:

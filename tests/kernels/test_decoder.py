@@ -145,7 +145,8 @@ def test_every_supported_family_gives_its_own_logits(kind, more):
 
 
 @pytest.mark.parametrize("kind, more", [
-    ("gemma", {}), ("gemma2", {}), ("granite", {"embedding_multiplier": 12.0}), ("olmo2", {}), ("smollm3", {"pad_token_id": 0}), ("phi3", {"pad_token_id": 0}),
+    ("gemma", {}), ("gemma2", {}), ("granite", {"embedding_multiplier": 12.0}), ("olmo2", {}), ("smollm3", {"pad_token_id": 0}),
+    ("phi3", {"pad_token_id": 0}),
     ("qwen2", {"use_sliding_window": True, "sliding_window": 5, "max_window_layers": 2}),
     ("llama", {"rope_parameters": {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 2.0}}),
 ])  # fmt: skip
