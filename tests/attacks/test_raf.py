@@ -49,7 +49,7 @@ def test_slots_that_do_not_read_back_are_never_drawn(engine, task, settings, mon
     made = optimise.problem(raf, task(3), engine, settings(), vocabulary(engine), 0, {})
     tried, total = [[1], [2], [3]], torch.tensor([0.0, 50.0, 1.0], dtype=torch.float64)
     monkeypatch.setattr(raf.scene, "stands", lambda slot, *_: slot != [1])
-    assert {raf._drawn(made, tried, total.clone(), u) for u in (0.0, 0.3, 0.999)} == {2}  # [2] has next to no chance
+    assert {raf._drawn(made, tried, total.clone(), u) for u in (0.01, 0.3, 0.999)} == {2}  # [2] has next to no chance
     monkeypatch.setattr(raf.scene, "stands", lambda *_: False)
     assert raf._drawn(made, tried, total.clone(), 0.5) is None
     state = raf.start(made)
