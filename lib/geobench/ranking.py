@@ -38,7 +38,7 @@ def protocol(params, ranker) -> Protocol:
 def rank_all(run: Run, name: str) -> None:
     """Rank the clean lists and every edit with one ranker; finished units are kept."""
     p = run.params
-    ranker = open_ranker(name, p.batch_size, p.rank_tokens, p.parse_mode)
+    ranker = open_ranker(name, p.batch_size, p.rank_tokens, p.parse_mode, p.rank_structure)
     only = p.generate_variants if parse_name(name)[1] == "generate" else None
     wanted = {v: rows for v, rows in run.edits().items() if only is None or v in only}
     rule = protocol(p, ranker)

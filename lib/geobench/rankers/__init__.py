@@ -30,7 +30,7 @@ def ranker_identity(name: str) -> dict:
     return {**(spec(model).identity() if model else {}), "read_out": read_out, "prompt": prompt_sha("ranking")}
 
 
-def open_ranker(name: str, batch_size: int = 8, tokens: int = 512, parse_mode: str = "default"):
+def open_ranker(name: str, batch_size: int = 8, tokens: int = 512, parse_mode: str = "default", structure: str | None = None):
     """Load a ranker; see rankers.base.Ranker for what it does."""
     from geobench.models import open_model
     from geobench.rankers import pointwise
@@ -46,7 +46,7 @@ def open_ranker(name: str, batch_size: int = 8, tokens: int = 512, parse_mode: s
     if read_out == "generate":
         from geobench.rankers.generate import GenerateRanker
 
-        return GenerateRanker(name, engine, tokens, parse_mode)
+        return GenerateRanker(name, engine, tokens, parse_mode, structure)
     if read_out == "cross_encoder" and spec(model).kind == "causal_lm":
         return pointwise.causal_cross_encoder(name, engine)
     return pointwise.encoder(name, engine, read_out)
