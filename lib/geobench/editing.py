@@ -1,7 +1,6 @@
 """Fill a run's edits: one record per target and variant, finished ones kept."""
 
 import json
-import time
 from collections.abc import Iterable
 from contextlib import ExitStack
 from functools import partial
@@ -10,9 +9,10 @@ from pathlib import Path
 
 from geobench import attacks, catalog
 from geobench.attacks import named
+from geobench.executors.units import run_units
 from geobench.models import spec
 from geobench.params import Params
-from geobench.rankers import open_ranker, ranker_identity
+from geobench.rankers import open_ranker, parse_name, ranker_identity
 from geobench.records import UNIT, Records
 from geobench.run import Run, sha
 
@@ -31,7 +31,7 @@ def make_edits(run: Run, methods: Iterable[str]) -> list[str]:
         if attacks.METHODS[method] != "rewrites":
             work, identity = _method(run, variant, method, model)
             with _book(run, variant, identity) as records:
-                _fill(records, method, work, run.tasks)
+                _fill(run, records, method, work, run.tasks, _models(run.params, method, model))
     return [variant for variant, _, _ in made]
 
 
@@ -40,15 +40,28 @@ def _rewrite(run: Run, model: str, variants: dict[str, str]) -> None:
     from geobench.attacks import rewrites
     from geobench.models import open_model
 
-    identity = spec(model).identity() | rewrites.identity(run.params)
+    params = run.params
+    identity = spec(model).identity() | rewrites.identity(params)
+
+    def work(asked):
+        return rewrites.run(asked, open_model(model, batch_size=params.batch_size), params)
+
     with ExitStack() as stack:
         books = {m: stack.enter_context(_book(run, v, identity)) for m, v in variants.items()}
         todo = [(m, t) for m in variants for t in run.tasks if t.key() not in books[m].done]
-        start = time.perf_counter()
-        done = rewrites.run(todo, open_model(model, batch_size=run.params.batch_size), run.params) if todo else ()
-        for (method, _), (task, edit) in zip(todo, done):
-            books[method].append(_record(method, variants[method], task, edit, time.perf_counter() - start))
-            start = time.perf_counter()
+        for (method, task), (_, edit), seconds in run_units(params, work, todo, [model], lambda ask: _place(ask[1])):
+            books[method].append(_record(method, variants[method], task, edit, seconds))
+
+
+def _place(task) -> tuple:
+    return task.list.key, task.target
+
+
+def _models(params: Params, method: str, model: str | None) -> list[str]:
+    """The models that a method opens: its own, and that of the ranker that it searches with."""
+    searching = params.tap_ranker if method == "tap" else params.optimisation_ranker
+    also = [parse_name(searching)[0]] if attacks.METHODS.get(method) == "white_box" or method == "tap" else []
+    return [name for name in (model, *also) if name]
 
 
 def import_edits(run: Run) -> list[str]:
@@ -61,7 +74,7 @@ def import_edits(run: Run) -> list[str]:
         variants.append("external__" + Path(file).stem)
         by_key = {task.key(): edit for task, edit in edits}
         with _book(run, variants[-1], {"texts": sha("\n".join(edit["text"] for _, edit in edits))}) as records:
-            _fill(records, "external", lambda tasks: ((t, by_key[t.key()]) for t in tasks), [t for t, _ in edits])
+            _fill(run, records, "external", lambda tasks: ((t, by_key[t.key()]) for t in tasks), [t for t, _ in edits])
     return variants
 
 
@@ -70,12 +83,10 @@ def _book(run: Run, variant: str, identity: dict) -> Records:
     return Records(run.folder / "edits" / f"{variant}.jsonl", shown)
 
 
-def _fill(records: Records, method: str, work, tasks) -> None:
+def _fill(run: Run, records: Records, method: str, work, tasks, models: Iterable[str] = ()) -> None:
     todo = [t for t in tasks if t.key() not in records.done]
-    start = time.perf_counter()
-    for task, edit in work(todo) if todo else ():
-        records.append(_record(method, records.path.stem, task, edit, time.perf_counter() - start))
-        start = time.perf_counter()
+    for task, (_, edit), seconds in run_units(run.params, work, todo, models, _place):
+        records.append(_record(method, records.path.stem, task, edit, seconds))
 
 
 def _record(method: str, variant: str, task, edit: dict, seconds: float) -> dict:

@@ -10,14 +10,15 @@ from pydantic import ConfigDict, Field, ValidationError, field_validator
 from geobench import paths
 from geobench.attacks.params import WhiteBoxParams
 from geobench.errors import GeoBenchError, came, nearest
+from geobench.executors.params import ExecutorParams
 from geobench.search.params import SearchParams
 from geobench.yaml_values import parse_yaml
 
-RESULT_FREE = {"batch_size", "checkpoint_every", "notebooks", "max_cost"}  # never part of a result's identity
+RESULT_FREE = {"batch_size", "checkpoint_every", "notebooks", "max_cost", *ExecutorParams.model_fields}  # never part of a result's identity
 
 
-class Params(WhiteBoxParams, SearchParams):
-    """Every parameter, those of white-box attacks and of the search track from their mixins; params/base.yaml says what each means."""
+class Params(WhiteBoxParams, SearchParams, ExecutorParams):
+    """Every parameter, those of white-box attacks, the search track and executors from mixins; params/base.yaml says what each means."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 

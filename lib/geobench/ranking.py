@@ -2,8 +2,10 @@
 
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 
 from geobench import catalog
+from geobench.executors.units import run_units
 from geobench.orders import evaluation_orders, released_orders
 from geobench.rankers import folder_name, open_ranker, parse_name
 from geobench.rankers.base import Job, Ranking
@@ -36,13 +38,14 @@ def protocol(params, ranker) -> Protocol:
 
 
 def rank_all(run: Run, name: str) -> None:
-    """Rank the clean lists and every edit with one ranker; finished units are kept."""
+    """Rank the clean lists and every edit with one ranker; finished units are kept. No list is ranked before all prompts fit."""
     p = run.params
-    ranker = open_ranker(name, p.batch_size, p.rank_tokens, p.parse_mode)
+    opened, models = (name, p.batch_size, p.rank_tokens, p.parse_mode), [m for m in (parse_name(name)[0],) if m]
     only = p.generate_variants if parse_name(name)[1] == "generate" else None
     wanted = {v: rows for v, rows in run.edits().items() if only is None or v in only}
+    ((_, ranker, _),) = run_units(p, partial(_describe, opened), [name], models)
     rule = protocol(p, ranker)
-    shown = {"ranker": ranker.identity(), "catalog": catalog.catalog_sha(run.selected), "orders": rule.count}
+    shown = {"ranker": ranker.identity, "catalog": catalog.catalog_sha(run.selected), "orders": rule.count}
     shown |= {"own": rule.own, "seed": rule.seed}
     folder = run.folder / "ranks" / folder_name(name)
     with ExitStack() as stack:
@@ -50,17 +53,45 @@ def rank_all(run: Run, name: str) -> None:
             v: stack.enter_context(Records(folder / f"{v}.jsonl", {"kind": "ranks", "variant": v, **shown})) for v in ("clean", *wanted)
         }
         jobs = list(_jobs(run, wanted, books, rule))
-        for _, job in jobs if hasattr(ranker, "fit") else ():
-            ranker.fit(job)
-        for (own, job), ranking in _ranked(ranker, jobs):
+        for _ in run_units(p, partial(_fit, opened), jobs, models, _place) if ranker.fits else ():
+            pass
+        for (own, job), (ranking, broken), _ in run_units(p, partial(_rank, opened), jobs, models, _place):
             withheld = {"finish": ranking.finish} if "filtered" in (ranking.finish or ()) else {}
-            broken = job.control_tokens(getattr(ranker, "engine", None))
             books[job.variant].append(_record(job, own, ranking) | withheld | ({"control_tokens": broken} if broken else {}))
 
 
-def _ranked(ranker, jobs: list[tuple[int | None, Job]]):
-    """Each (own, job) with its ranking; rankers answer in the order asked."""
-    return zip(jobs, (ranking for _, ranking in ranker.rank(job for _, job in jobs)))
+@dataclass(frozen=True)
+class Described:
+    """What is known of a ranker without its model here; `fits`: it can say beforehand whether a prompt fits."""
+
+    name: str
+    identity: dict
+    order_free: bool
+    fits: bool
+
+
+def _describe(opened: tuple, names: list[str]):
+    ranker = open_ranker(*opened)
+    yield Described(ranker.name, ranker.identity(), ranker.order_free, hasattr(ranker, "fit"))
+
+
+def _fit(opened: tuple, jobs: list[tuple]):
+    """GeoBenchError for the first job whose prompt does not fit."""
+    ranker = open_ranker(*opened)
+    for _, job in jobs:
+        yield ranker.fit(job)
+
+
+def _rank(opened: tuple, jobs: list[tuple]):
+    """(ranking, control tokens that were broken) of each (own, job); rankers answer in the order asked."""
+    ranker = open_ranker(*opened)
+    for job, ranking in ranker.rank(job for _, job in jobs):
+        yield ranking, job.control_tokens(getattr(ranker, "engine", None))
+
+
+def _place(unit: tuple) -> tuple:
+    _, job = unit
+    return job.list.key, job.target
 
 
 def _jobs(run: Run, wanted: dict, books: dict, rule: Protocol):
@@ -89,10 +120,16 @@ def read_ranks(run: Run, name: str) -> tuple[list[dict], list[dict]]:
     """(clean records, edited records with their variant) of one ranker, for metrics.per_target; ranks of older texts are left out."""
     folder = run.folder / "ranks" / folder_name(name)
     texts = {(v, *unit(r)): sha(r["text"]) for v, rows in run.edits().items() for r in rows}
-    clean = list({unit(r): r for r in read_records(folder / "clean.jsonl")}.values())
+    place = {key: n for n, key in enumerate(run.items())} | {s.list.key: n for n, s in enumerate(run.selected)}
+
+    def placed(record: dict) -> tuple:  # workers finish in any order
+        at = f"{record['dataset']}/{record['list']}"
+        return place.get(at, len(place)), place.get(unit(record), -1)
+
+    clean = sorted({unit(r): r for r in read_records(folder / "clean.jsonl")}.values(), key=placed)
     edited = []
     for variant in sorted({v for v, *_ in texts}):
         if (folder / f"{variant}.jsonl").exists():
             rows = {unit(r): r | {"variant": variant} for r in read_records(folder / f"{variant}.jsonl")}
-            edited += [r for key, r in rows.items() if texts.get((variant, *key)) == r["text_sha"]]
+            edited += [r for key, r in sorted(rows.items(), key=lambda row: placed(row[1])) if texts.get((variant, *key)) == r["text_sha"]]
     return clean, edited
