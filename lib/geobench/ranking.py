@@ -40,7 +40,8 @@ def protocol(params, ranker) -> Protocol:
 def rank_all(run: Run, name: str) -> None:
     """Rank the clean lists and every edit with one ranker; finished units are kept. No list is ranked before all prompts fit."""
     p = run.params
-    opened, models = (name, p.batch_size, p.rank_tokens, p.parse_mode), [m for m in (parse_name(name)[0],) if m]
+    opened = (name, p.batch_size, p.rank_tokens, p.parse_mode, p.rank_structure, p.generate_window, p.generate_stride)
+    models = [model for model in (parse_name(name)[0],) if model]
     only = p.generate_variants if parse_name(name)[1] == "generate" else None
     wanted = {v: rows for v, rows in run.edits().items() if only is None or v in only}
     ((_, ranker, _),) = run_units(p, partial(_describe, opened), [name], models)

@@ -68,7 +68,9 @@ class OpenAIModel:
         return "\n\n".join(m["content"] for m in self._clean(messages))
 
     def encode(self, text: str, what: str = "prompt", room: int = 0) -> None:
-        """GeoBenchError where a prompt of that length cannot fit, by an estimate."""
+        """GeoBenchError where a prompt is empty, or cannot fit by an estimate of its length."""
+        if not text:
+            raise GeoBenchError(f"{what}: the prompt is empty")
         tokens = math.ceil(len(text) / CHARACTERS)
         if tokens + room > self.context:
             raise GeoBenchError(f"{what}: about {tokens} tokens and {room} to generate do not fit the {self.context} of `{self.spec.name}`")

@@ -4,35 +4,41 @@ Raw replies are kept with a typed parse status, so that parsing and everything a
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 
 from geobench.engines.decoding import Decoding
 from geobench.parsing import parse_ranking
 from geobench.prompts import load_prompt, prompt_sha, render
+from geobench.rankers import structure as structures
 from geobench.rankers.base import Job, Ranking
 
 
 class GenerateRanker:
-    """Listwise ranker on any engine that generates. `tokens` bounds a reply; `parse_mode` is `default` or `released`."""
+    """Listwise ranker on any engine that generates. `tokens` bounds a reply; `parse_mode` is `default` or `released`; `structure`
+    (rankers.structure) holds a reply to a form, on engines that can."""
 
     order_free = False
 
-    def __init__(self, name: str, engine, tokens: int = 512, parse_mode: str = "default"):
-        self.name, self.engine, self.parse_mode = name, engine, parse_mode
+    def __init__(self, name: str, engine, tokens: int = 512, parse_mode: str = "default", structure: str | None = None):
+        structures.require(structure, engine, name)
+        self.name, self.engine, self.parse_mode, self.structure = name, engine, parse_mode, structure
         self.decoding = Decoding(tokens)
         self.prompt = load_prompt("ranking")
 
     def identity(self) -> dict:
+        form = {"structure": self.structure, "form": prompt_sha("ranking_structured")} if self.structure else {}
         return {
             **self.engine.identity(), "read_out": "generate", "prompt": prompt_sha("ranking"), "parse_mode": self.parse_mode,
-            **self.decoding.identity(),
+            **self.decoding.identity(), **form,
         }
 
     def messages(self, job: Job, order: tuple[int, ...]) -> list[dict]:
         """The ranking prompt with one line per item in the shown order, whitespace collapsed."""
         names, texts, prompt = job.names(), job.texts(), self.prompt
         lines = [render(prompt["item_line"], index=n, name=names[i], description=texts[i]) for n, i in enumerate(order, 1)]
-        ask = render(prompt["query"], noun=job.list.noun) + " " + render(prompt["instruction"], count=len(order))
+        wanted = structures.instruction(self.structure) if self.structure else prompt["instruction"]
+        ask = render(prompt["query"], noun=job.list.noun) + " " + render(wanted, count=len(order))
         user = "\n\n".join([prompt["items_header"], "\n".join(lines), ask])
         return [{"role": "system", "content": prompt["system"]}, {"role": "user", "content": user}]
 
@@ -48,17 +54,30 @@ class GenerateRanker:
             asks = [(n, order) for n, job in enumerate(window) for order in job.orders]
             replies = self.engine.generate(
                 [self.messages(window[n], order) for n, order in asks], self.decoding, names=[window[n].name for n, _ in asks],
-                stop=lambda i, text: _enough(text, len(asks[i][1])),
+                stop=lambda i, text: enough(text, len(asks[i][1])), **self._form(window, asks),
             )
             for n, job in enumerate(window):
                 yield job, self._ranking(job, [r for (m, _), r in zip(asks, replies) if m == n])
 
+    def _form(self, window, asks) -> dict:
+        """What holds each reply to its form, for the engine."""
+        if not self.structure:
+            return {}
+        return {"structure": [structures.constraint(self.structure, _shown(window[n].names(), order)) for n, order in asks]}
+
     def _ranking(self, job: Job, replies) -> Ranking:
-        parsed = [parse_ranking(r.text, job.names(), r.finish, self.parse_mode) for r in replies]
+        names, parsed = job.names(), []
+        for order, reply in zip(job.orders, replies):  # numbers in a reply are those of the shown order
+            read = parse_ranking(reply.text, _shown(names, order), reply.finish, self.parse_mode)
+            parsed.append(replace(read, ranks=[read.ranks[order.index(i)] for i in range(len(names))]))
         kept = {"replies": [r.text for r in replies], "finish": [r.finish for r in replies]}
         return Ranking([p.ranks for p in parsed], status=[p.status for p in parsed], **kept)
 
 
-def _enough(text: str, size: int) -> bool:
+def _shown(names: list[str], order: tuple[int, ...]) -> list[str]:
+    return [names[i] for i in order]
+
+
+def enough(text: str, size: int) -> bool:
     """Whether the reply has more finished lines than a list and a preamble need."""
     return text.endswith("\n") and sum(bool(line.strip()) for line in text.splitlines()) >= size + 3
