@@ -1,5 +1,6 @@
 """Fill and read a run's ranks: the clean lists once per order, and every edit under the same orders."""
 
+import warnings
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -54,30 +55,38 @@ def rank_all(run: Run, name: str) -> None:
             v: stack.enter_context(Records(folder / f"{v}.jsonl", {"kind": "ranks", "variant": v, **shown})) for v in ("clean", *wanted)
         }
         jobs = list(_jobs(run, wanted, books, rule))
-        for _ in run_units(p, partial(_fit, opened), jobs, models, _place) if ranker.fits else ():
-            pass
+        cut = _cut(name, run_units(p, partial(_fit, opened), jobs, models, _place))
         for (own, job), (ranking, broken), _ in run_units(p, partial(_rank, opened), jobs, models, _place):
             withheld = {"finish": ranking.finish} if "filtered" in (ranking.finish or ()) else {}
-            books[job.variant].append(_record(job, own, ranking) | withheld | ({"control_tokens": broken} if broken else {}))
+            noted = {"control_tokens": broken, "cut": cut.get(job.name)}
+            books[job.variant].append(_record(job, own, ranking) | withheld | {k: v for k, v in noted.items() if v})
+
+
+def _cut(name: str, fitted) -> dict[str, list[str]]:
+    """What a ranker does not read to its end, by job; a warning says so."""
+    found = {job.name: notes for (_, job), notes, _ in fitted if notes}
+    if found:
+        first, count = next(iter(found.values()))[0], sum(map(len, found.values()))
+        warnings.warn(f"{name}: {count} passages are longer than it reads, and their ends are not seen; the first: {first}", stacklevel=3)
+    return found
 
 
 @dataclass(frozen=True)
 class Described:
-    """What is known of a ranker without its model here; `fits`: it can say beforehand whether a prompt fits."""
+    """What is known of a ranker without its model here."""
 
     name: str
     identity: dict
     order_free: bool
-    fits: bool
 
 
 def _describe(opened: tuple, names: list[str]):
     ranker = open_ranker(*opened)
-    yield Described(ranker.name, ranker.identity(), ranker.order_free, hasattr(ranker, "fit"))
+    yield Described(ranker.name, ranker.identity(), ranker.order_free)
 
 
 def _fit(opened: tuple, jobs: list[tuple]):
-    """GeoBenchError for the first job whose prompt does not fit."""
+    """What of each job is not read (None: all of it is); GeoBenchError for the first job whose prompt does not fit."""
     ranker = open_ranker(*opened)
     for _, job in jobs:
         yield ranker.fit(job)
