@@ -40,3 +40,26 @@ def test_a_prompt_longer_than_the_context_is_named(tiny_model, cameras, kind):
     ranker.fit(Job(cameras, ((0, 1, 2, 3),)))
     with pytest.raises(GeoBenchError, match=r"tests/cameras item 2 \(Beta Two\), tap: \d{4} tokens .* do not fit the 1024"):
         ranker.fit(replace(Job(cameras, ((0, 1, 2, 3),)), target=2, text="far too long " * 400, variant="tap"))
+
+
+def test_what_is_not_read_is_warned_of_and_recorded(kitchen_run, monkeypatch):
+    from geobench import ranking
+    from geobench.editing import make_edits
+    from geobench.rankers.pointwise import PointwiseRanker
+    from geobench.records import read_records
+
+    make_edits(kitchen_run, ["injection"])
+
+    def opened(*_):
+        def measure(query, passage, what):
+            return f"{what}: 300 tokens of which `short` reads 256" if "first" in passage else None
+
+        return PointwiseRanker("bm25", {}, lambda q, passages: [float(len(p)) for p in passages], measure=measure)
+
+    monkeypatch.setattr(ranking, "open_ranker", opened)
+    said = r"bm25: \d passages are longer than it reads, and their ends are not seen; the first: kitchen/.*injection"
+    with pytest.warns(UserWarning, match=said):
+        ranking.rank_all(kitchen_run, "bm25")
+    folder = kitchen_run.folder / "ranks" / "bm25"
+    assert all("reads 256" in r["cut"][0] for r in read_records(folder / "injection.jsonl"))
+    assert "cut" not in read_records(folder / "clean.jsonl")[0]

@@ -14,6 +14,7 @@ from geobench.params import load
 from geobench.prompts import load_prompt, render
 from geobench.rankers.base import Job
 from geobench.rankers.generate import GenerateRanker
+from geobench.rankers.windows import spans
 
 SMALL = {"datasets": ["kitchen"], "targets_per_list": 2, "orders": 4, "rankers": ["smollm2-135m:generate"],
          "main_ranker": "smollm2-135m:generate",
@@ -108,3 +109,17 @@ def test_orders_per_target_rank_the_clean_list_per_target(small):
     own = load("smoke", SMALL | {"orders_mode": "released"})
     targets = sum(len(s.targets) for s in chosen)
     assert workload.ranking(own, chosen, "smollm2-135m:generate").calls == 4 * (targets + 4 * targets)
+
+
+def test_windows_against_making_every_prompt(small):
+    params, chosen = small
+    params = load("smoke", SMALL | {"generate_window": 4, "generate_stride": 2})
+    ranker, calls, size = GenerateRanker("g", None), 0, 0
+    for one, order in ((s, tuple(range(len(s.list)))) for s in chosen):
+        orders = [tuple(o) for o in evaluation_orders(one.list.key, len(one.list), params.orders, params.seed)]
+        for order, (begin, end) in itertools.product(orders, spans(len(order), 4, 2)):
+            calls, size = calls + 1, size + len(content(ranker, Job(one.list, (order,)), order[begin:end]))
+    none = {"white_box": [], "black_box": [], "controls": []}
+    work = workload.ranking(params.model_copy(update=none), chosen, "smollm2-135m:generate")
+    assert work.calls == calls and work.limit == calls * params.rank_tokens
+    assert work.tokens_in == pytest.approx(size / 4, rel=0.05)  # in windows that do not move, items are shown equally often

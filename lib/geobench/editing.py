@@ -1,19 +1,18 @@
 """Fill a run's edits: one record per target and variant, finished ones kept."""
 
 import json
-import time
 from collections.abc import Iterable
 from contextlib import ExitStack
-from functools import cache
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
 
 from geobench import attacks, catalog
 from geobench.attacks import named
+from geobench.executors.units import run_units
 from geobench.memory import peak_mib
 from geobench.models import spec
-from geobench.rankers import open_ranker, ranker_identity
+from geobench.rankers import open_ranker, parse_name, ranker_identity
 from geobench.records import UNIT, Records
 from geobench.run import Run, sha
 
@@ -24,16 +23,15 @@ def make_edits(run: Run, methods: Iterable[str]) -> list[str]:
     """Edit every target with each method; returns the variants, named for method and model."""
     made, together = [named(run.params, entry) for entry in methods], {}
     for variant, method, model in made:
-        if attacks.METHODS[method] == "rewrites":
-            together.setdefault(model, {})[method] = variant
-    for model, variants in together.items():
-        _rewrite(run, model, variants)
-    _optimise(run, [entry for entry in made if attacks.METHODS[entry[1]] == "white_box"])
+        together.setdefault((attacks.METHODS[method], model), {})[method] = variant
+    for (group, model), variants in together.items():
+        if group in TOGETHER:
+            TOGETHER[group](run, model, variants)
     for variant, method, model in made:
-        if attacks.METHODS[method] not in ("rewrites", "white_box"):
+        if attacks.METHODS[method] not in TOGETHER:
             work, identity = _method(run, variant, method, model)
             with _book(run, variant, identity) as records:
-                _fill(records, method, work, run.tasks)
+                _fill(run, records, method, work, run.tasks, _models(model, run.params.tap_ranker if method == "tap" else None))
     return [variant for variant, _, _ in made]
 
 
@@ -42,30 +40,55 @@ def _rewrite(run: Run, model: str, variants: dict[str, str]) -> None:
     from geobench.attacks import rewrites
     from geobench.models import open_model
 
-    identity = spec(model).identity() | rewrites.identity(run.params)
+    params = run.params
+    identity = spec(model).identity() | rewrites.identity(params)
+
+    def work(asked):
+        return rewrites.run(asked, open_model(model, batch_size=params.batch_size), params)
+
     with ExitStack() as stack:
         books = {m: stack.enter_context(_book(run, v, identity)) for m, v in variants.items()}
         todo = [(m, t) for m in variants for t in run.tasks if t.key() not in books[m].done]
-        start = time.perf_counter()
-        done = rewrites.run(todo, open_model(model, batch_size=run.params.batch_size), run.params) if todo else ()
-        for (method, _), (task, edit) in zip(todo, done):
-            books[method].append(_record(method, variants[method], task, edit, time.perf_counter() - start))
-            start = time.perf_counter()
+        for (method, task), (_, edit), seconds in run_units(params, work, todo, [model], lambda ask: _place(ask[1])):
+            books[method].append(_record(method, variants[method], task, edit, seconds))
 
 
-def _optimise(run: Run, made: list[tuple]) -> None:
-    """The white-box methods (variant, method, model) list by list, so that they share the clean prompts of one list."""
-    ranker = cache(lambda: open_ranker(run.params.optimisation_ranker, run.params.batch_size))
-    clean: dict[str, dict] = {model: {} for _, _, model in made}
+def _place(task) -> tuple:
+    return task.list.key, task.target
+
+
+def _models(model: str | None, ranker: str | None) -> list[str]:
+    """The models that a method opens: its own, and that of the ranker that it searches with."""
+    return [name for name in (model, ranker and parse_name(ranker)[0]) if name]
+
+
+def _optimise(run: Run, model: str, methods: dict[str, str]) -> None:
+    """All of a model's white-box attacks (method: variant), list by list, so that they share the clean prompts of one list."""
+    from geobench.attacks import optimise
+    from geobench.models import open_model
+
+    params, modules = run.params, {method: import_module(f"geobench.attacks.{method}") for method in methods}
+    ranked = {"ranker": ranker_identity(params.optimisation_ranker)}
+    known = {m: spec(model).identity() | ranked | optimise.identity(module, params) for m, module in modules.items()}
+    # a checkpoint is only ever resumed under the identity that it was made under
+    folders = {m: run.folder / "edits" / CHECKPOINTS / v / sha(json.dumps(known[m], sort_keys=True)) for m, v in methods.items()}
+
+    def work(asked):
+        engine, ranker, clean = open_model(model, batch_size=params.batch_size), open_ranker(params.optimisation_ranker, params.batch_size), {}
+        for method, group in groupby(asked, lambda ask: ask[0]):
+            module = import_module(f"geobench.attacks.{method}")
+            yield from optimise.run(module, (task for _, task in group), engine, ranker, params, folders[method], clean)
+
     with ExitStack() as stack:
-        books = []
-        for variant, method, model in made:
-            work, identity = _optimised(run, variant, method, model, ranker, clean[model])
-            books.append((stack.enter_context(_book(run, variant, identity)), method, work))
-        for _, tasks in groupby(run.tasks, lambda task: task.list.key):
-            tasks = list(tasks)
-            for records, method, work in books:
-                _fill(records, method, work, tasks)
+        books = {m: stack.enter_context(_book(run, v, known[m])) for m, v in methods.items()}
+        lists = [list(tasks) for _, tasks in groupby(run.tasks, lambda task: task.list.key)]
+        todo = [(m, task) for tasks in lists for m in methods for task in tasks if task.key() not in books[m].done]
+        models = _models(model, params.optimisation_ranker)
+        for (method, _), (task, edit), seconds in run_units(params, work, todo, models, lambda ask: _place(ask[1])):
+            books[method].append(_record(method, methods[method], task, edit, seconds))
+
+
+TOGETHER = {"rewrites": _rewrite, "white_box": _optimise}  # groups whose methods share work
 
 
 def import_edits(run: Run) -> list[str]:
@@ -78,7 +101,7 @@ def import_edits(run: Run) -> list[str]:
         variants.append("external__" + Path(file).stem)
         by_key = {task.key(): edit for task, edit in edits}
         with _book(run, variants[-1], {"texts": sha("\n".join(edit["text"] for _, edit in edits))}) as records:
-            _fill(records, "external", lambda tasks: ((t, by_key[t.key()]) for t in tasks), [t for t, _ in edits])
+            _fill(run, records, "external", lambda tasks: ((t, by_key[t.key()]) for t in tasks), [t for t, _ in edits])
     return variants
 
 
@@ -87,12 +110,10 @@ def _book(run: Run, variant: str, identity: dict) -> Records:
     return Records(run.folder / "edits" / f"{variant}.jsonl", shown)
 
 
-def _fill(records: Records, method: str, work, tasks) -> None:
+def _fill(run: Run, records: Records, method: str, work, tasks, models: Iterable[str] = ()) -> None:
     todo = [t for t in tasks if t.key() not in records.done]
-    start = time.perf_counter()
-    for task, edit in work(todo) if todo else ():
-        records.append(_record(method, records.path.stem, task, edit, time.perf_counter() - start))
-        start = time.perf_counter()
+    for task, (_, edit), seconds in run_units(run.params, work, todo, models, _place):
+        records.append(_record(method, records.path.stem, task, edit, seconds))
 
 
 def _record(method: str, variant: str, task, edit: dict, seconds: float) -> dict:
@@ -117,19 +138,3 @@ def _method(run: Run, variant: str, method: str, model: str | None):
         return lambda tasks: zero_shot.run(tasks, engine(), params), who | zero_shot.identity(params)
     who |= {"ranker": ranker_identity(params.tap_ranker)} | tap.identity(params)
     return lambda tasks: tap.run(tasks, engine(), open_ranker(params.tap_ranker, params.batch_size), params), who
-
-
-def _optimised(run: Run, variant: str, method: str, model: str, ranker, clean: dict):
-    """The same of a white-box method. ranker() opens the one that tests suffixes; clean: what it shares with others of its model."""
-    from geobench.attacks import optimise
-    from geobench.models import open_model
-
-    params, module = run.params, import_module(f"geobench.attacks.{method}")
-    who = spec(model).identity() | {"ranker": ranker_identity(params.optimisation_ranker)} | optimise.identity(module, params)
-    folder = run.folder / "edits" / CHECKPOINTS / variant
-    folder /= sha(json.dumps(who, sort_keys=True))  # a checkpoint is only ever resumed under the identity that it was made under
-
-    def work(tasks):
-        return optimise.run(module, tasks, open_model(model, batch_size=params.batch_size), ranker(), params, folder, clean)
-
-    return work, who

@@ -10,14 +10,15 @@ from pydantic import ConfigDict, Field, ValidationError, field_validator
 from geobench import paths
 from geobench.attacks.params import WhiteBoxParams
 from geobench.errors import GeoBenchError, came, nearest
+from geobench.executors.params import ExecutorParams
 from geobench.search.params import SearchParams
 from geobench.yaml_values import parse_yaml
 
-RESULT_FREE = {"batch_size", "checkpoint_every", "notebooks", "max_cost"}  # never part of a result's identity
+RESULT_FREE = {"batch_size", "checkpoint_every", "notebooks", "max_cost", *ExecutorParams.model_fields}  # never part of a result's identity
 
 
-class Params(WhiteBoxParams, SearchParams):
-    """Every parameter, those of white-box attacks and of the search track from their mixins; params/base.yaml says what each means."""
+class Params(WhiteBoxParams, SearchParams, ExecutorParams):
+    """Every parameter, those of white-box attacks, the search track and executors from mixins; params/base.yaml says what each means."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
@@ -59,6 +60,8 @@ class Params(WhiteBoxParams, SearchParams):
     main_ranker: str
     generate_variants: list[str] | None
     generate_orders: int | None = Field(ge=1)
+    generate_window: int | None = Field(None, ge=2)
+    generate_stride: int | None = Field(None, ge=1)
     rank_tokens: int = Field(ge=1)
     rank_structure: Literal["numbers", "json"] | None = None
     judge: str
@@ -120,9 +123,11 @@ class Params(WhiteBoxParams, SearchParams):
         from geobench.attacks import entries, named
         from geobench.models import spec
         from geobench.rankers import parse_name
+        from geobench.rankers.windows import require
         from geobench.roles import refuse
 
         spec(self.detector)
+        require(self.generate_window, self.generate_stride)
         for role in ("attacker", "rewriter", "optimised_on", "judge", "reference_model"):
             row = spec(getattr(self, role))
             if row.kind != "causal_lm":

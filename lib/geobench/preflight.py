@@ -20,6 +20,10 @@ def check(made, weights: bool = True) -> None:
     for file in made.params.external_edits if "03_black_box" in made.chosen else ():
         external.read(file, selected)
     check_orders(made, selected)
+    if weights and made.params.executor == "ray":
+        from geobench.executors.workers import require_ray
+
+        require_ray()
     for name in needed_models(made.params, made.chosen) if weights else ():
         require_weights(spec(name))
 

@@ -1,9 +1,12 @@
 """Fill and read a run's ranks: the clean lists once per order, and every edit under the same orders."""
 
+import warnings
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 
 from geobench import catalog
+from geobench.executors.units import run_units
 from geobench.orders import evaluation_orders, released_orders
 from geobench.rankers import folder_name, open_ranker, parse_name
 from geobench.rankers.base import Job, Ranking
@@ -36,13 +39,15 @@ def protocol(params, ranker) -> Protocol:
 
 
 def rank_all(run: Run, name: str) -> None:
-    """Rank the clean lists and every edit with one ranker; finished units are kept."""
+    """Rank the clean lists and every edit with one ranker; finished units are kept. No list is ranked before all prompts fit."""
     p = run.params
-    ranker = open_ranker(name, p.batch_size, p.rank_tokens, p.parse_mode, p.rank_structure)
+    opened = (name, p.batch_size, p.rank_tokens, p.parse_mode, p.rank_structure, p.generate_window, p.generate_stride)
+    models = [model for model in (parse_name(name)[0],) if model]
     only = p.generate_variants if parse_name(name)[1] == "generate" else None
     wanted = {v: rows for v, rows in run.edits().items() if only is None or v in only}
+    ((_, ranker, _),) = run_units(p, partial(_describe, opened), [name], models)
     rule = protocol(p, ranker)
-    shown = {"ranker": ranker.identity(), "catalog": catalog.catalog_sha(run.selected), "orders": rule.count}
+    shown = {"ranker": ranker.identity, "catalog": catalog.catalog_sha(run.selected), "orders": rule.count}
     shown |= {"own": rule.own, "seed": rule.seed}
     folder = run.folder / "ranks" / folder_name(name)
     with ExitStack() as stack:
@@ -50,17 +55,53 @@ def rank_all(run: Run, name: str) -> None:
             v: stack.enter_context(Records(folder / f"{v}.jsonl", {"kind": "ranks", "variant": v, **shown})) for v in ("clean", *wanted)
         }
         jobs = list(_jobs(run, wanted, books, rule))
-        for _, job in jobs if hasattr(ranker, "fit") else ():
-            ranker.fit(job)
-        for (own, job), ranking in _ranked(ranker, jobs):
+        cut = _cut(name, run_units(p, partial(_fit, opened), jobs, models, _place))
+        for (own, job), (ranking, broken), _ in run_units(p, partial(_rank, opened), jobs, models, _place):
             withheld = {"finish": ranking.finish} if "filtered" in (ranking.finish or ()) else {}
-            broken = job.control_tokens(getattr(ranker, "engine", None))
-            books[job.variant].append(_record(job, own, ranking) | withheld | ({"control_tokens": broken} if broken else {}))
+            noted = {"control_tokens": broken, "cut": cut.get(job.name)}
+            books[job.variant].append(_record(job, own, ranking) | withheld | {k: v for k, v in noted.items() if v})
 
 
-def _ranked(ranker, jobs: list[tuple[int | None, Job]]):
-    """Each (own, job) with its ranking; rankers answer in the order asked."""
-    return zip(jobs, (ranking for _, ranking in ranker.rank(job for _, job in jobs)))
+def _cut(name: str, fitted) -> dict[str, list[str]]:
+    """What a ranker does not read to its end, by job; a warning says so."""
+    found = {job.name: notes for (_, job), notes, _ in fitted if notes}
+    if found:
+        first, count = next(iter(found.values()))[0], sum(map(len, found.values()))
+        warnings.warn(f"{name}: {count} passages are longer than it reads, and their ends are not seen; the first: {first}", stacklevel=3)
+    return found
+
+
+@dataclass(frozen=True)
+class Described:
+    """What is known of a ranker without its model here."""
+
+    name: str
+    identity: dict
+    order_free: bool
+
+
+def _describe(opened: tuple, names: list[str]):
+    ranker = open_ranker(*opened)
+    yield Described(ranker.name, ranker.identity(), ranker.order_free)
+
+
+def _fit(opened: tuple, jobs: list[tuple]):
+    """What of each job is not read (None: all of it is); GeoBenchError for the first job whose prompt does not fit."""
+    ranker = open_ranker(*opened)
+    for _, job in jobs:
+        yield ranker.fit(job)
+
+
+def _rank(opened: tuple, jobs: list[tuple]):
+    """(ranking, control tokens that were broken) of each (own, job); rankers answer in the order asked."""
+    ranker = open_ranker(*opened)
+    for job, ranking in ranker.rank(job for _, job in jobs):
+        yield ranking, job.control_tokens(getattr(ranker, "engine", None))
+
+
+def _place(unit: tuple) -> tuple:
+    _, job = unit
+    return job.list.key, job.target
 
 
 def _jobs(run: Run, wanted: dict, books: dict, rule: Protocol):
@@ -89,10 +130,16 @@ def read_ranks(run: Run, name: str) -> tuple[list[dict], list[dict]]:
     """(clean records, edited records with their variant) of one ranker, for metrics.per_target; ranks of older texts are left out."""
     folder = run.folder / "ranks" / folder_name(name)
     texts = {(v, *unit(r)): sha(r["text"]) for v, rows in run.edits().items() for r in rows}
-    clean = list({unit(r): r for r in read_records(folder / "clean.jsonl")}.values())
+    place = {key: n for n, key in enumerate(run.items())} | {s.list.key: n for n, s in enumerate(run.selected)}
+
+    def placed(record: dict) -> tuple:  # workers finish in any order
+        at = f"{record['dataset']}/{record['list']}"
+        return place.get(at, len(place)), place.get(unit(record), -1)
+
+    clean = sorted({unit(r): r for r in read_records(folder / "clean.jsonl")}.values(), key=placed)
     edited = []
     for variant in sorted({v for v, *_ in texts}):
         if (folder / f"{variant}.jsonl").exists():
             rows = {unit(r): r | {"variant": variant} for r in read_records(folder / f"{variant}.jsonl")}
-            edited += [r for key, r in rows.items() if texts.get((variant, *key)) == r["text_sha"]]
+            edited += [r for key, r in sorted(rows.items(), key=lambda row: placed(row[1])) if texts.get((variant, *key)) == r["text_sha"]]
     return clean, edited

@@ -1,8 +1,10 @@
 """Fill and read a run's detector scores: each original once, then every variant's edits."""
 
 import warnings
+from functools import partial
 
 from geobench import catalog
+from geobench.executors.units import run_units
 from geobench.records import UNIT, Records, read_fingerprint, read_records
 from geobench.run import Run, sha, unit
 
@@ -17,14 +19,21 @@ def texts(run: Run) -> list[dict]:
     return first + [dict(zip(UNIT, unit(r))) | {"variant": v, "text": r["text"]} for v, rows in edits.items() for r in rows]
 
 
-def score_all(run: Run, detector: str, identity: dict, work) -> None:
-    """Score every text with a detector; `work(texts, names)` yields one dict with "score" per text. Finished ones are kept."""
+def score_all(run: Run, detector: str, identity: dict, work, models=()) -> None:
+    """Score every text with a detector; `work(texts, names)` yields one dict with "score" per text. Finished ones are kept.
+
+    models: names of the models that `work` opens; with one, `work` may be done elsewhere (executors.units.run_units).
+    """
     shown = {"kind": "scores", "detector": identity, "catalog": catalog.catalog_sha(run.selected)}
     with Records(run.folder / "scores" / f"{detector}.jsonl", shown, KEY) as records:
         todo = [t for t in texts(run) if records.done.get(records.key_of(t), {}).get("text_sha") != sha(t["text"])]
-        names = [f"{t['dataset']}/{t['list']} item {t['target']}, {t['variant']}" for t in todo]
-        for text, result in zip(todo, work([t["text"] for t in todo], names) if todo else ()):
+        scored = run_units(run.params, partial(_scores, work), todo, models, lambda t: ((t["dataset"], t["list"]), t["target"]))
+        for text, result, _ in scored:
             records.append({k: text[k] for k in KEY} | {"text_sha": sha(text["text"])} | result)
+
+
+def _scores(work, rows: list[dict]):
+    return work([t["text"] for t in rows], [f"{t['dataset']}/{t['list']} item {t['target']}, {t['variant']}" for t in rows])
 
 
 def read_scores(run: Run, detector: str):

@@ -13,6 +13,7 @@ from geobench.attacks import METHODS, entries, family, named
 from geobench.attacks.base import Task
 from geobench.prompts import load_prompt, render
 from geobench.rankers import parse_name
+from geobench.rankers.windows import spans
 
 CHARACTERS = 4
 PASSES = {"sts": 3, "raf": 3}  # of the incumbent: forward and backward
@@ -87,20 +88,29 @@ def ranking(params, chosen, ranker: str) -> Work:
     for one in chosen:
         lines, (before, after), size = line_tokens(one.list), frame_tokens(one.list), len(one.list)
         reply = sum(tokens(f"{n}. {item.name}\n") for n, item in enumerate(one.list.items, 1)) if read_out == "generate" else 0
-        whole, clean = before + sum(lines) + after, count * (len(one.targets) if own else 1)
-        work.calls, work.tokens_in = work.calls + clean, work.tokens_in + clean * whole
-        work.tokens_out, work.limit = work.tokens_out + clean * min(reply, params.rank_tokens), work.limit + clean * params.rank_tokens
+        windows, share = _windows(params, read_out, size)
+        whole, clean = windows * (before + after) + math.ceil(share * sum(lines)), count * (len(one.targets) if own else 1)
+        reply, most = min(math.ceil(share * reply), windows * params.rank_tokens), windows * params.rank_tokens
+        work.calls, work.tokens_in = work.calls + clean * windows, work.tokens_in + clean * whole
+        work.tokens_out, work.limit = work.tokens_out + clean * reply, work.limit + clean * most
         for task in (Task(one.list, t) for t in one.targets):
             for method in methods:
                 more = longer(params, method, task)
                 alone = read_out in ("cross_encoder", "bi_encoder")
-                each = lines[task.target - 1] + more if alone else whole + more
-                work.calls, work.tokens_in = work.calls + count, work.tokens_in + count * each
-                work.tokens_out += count * min(reply, params.rank_tokens)
-                work.limit += count * params.rank_tokens
-                work.repeated += 0 if alone else count * (before + (sum(lines) - lines[task.target - 1]) // 2) * (size > 1)
+                each = lines[task.target - 1] + more if alone else whole + math.ceil(share * more)
+                work.calls, work.tokens_in = work.calls + count * windows, work.tokens_in + count * each
+                work.tokens_out, work.limit = work.tokens_out + count * reply, work.limit + count * most
+                work.repeated += 0 if alone or windows > 1 else count * (before + (sum(lines) - lines[task.target - 1]) // 2) * (size > 1)
     work.limit = work.limit if read_out == "generate" else 0
     return work
+
+
+def _windows(params, read_out: str, size: int) -> tuple[int, float]:
+    """(prompts that one ranking takes, how often an item is shown on average); more than one only for `generate` with windows."""
+    if read_out != "generate" or not params.generate_window:
+        return 1, 1.0
+    found = spans(size, params.generate_window, params.generate_stride)
+    return len(found), sum(end - begin for begin, end in found) / size
 
 
 def tap_nodes(params) -> int:

@@ -4,7 +4,7 @@ import pytest
 
 from geobench.engines.local import Reply
 from geobench.rankers.base import Job
-from geobench.rankers.generate import GenerateRanker, _enough
+from geobench.rankers.generate import GenerateRanker, enough
 
 ORDERS = ((0, 1, 2, 3), (3, 2, 1, 0))
 
@@ -55,4 +55,4 @@ def test_a_tiny_model_runs_through(tiny_model, cameras):
 
 
 def test_enough_lines():
-    assert not _enough("a\nb\n", 2) and _enough("a\n\nb\nc\nd\ne\n", 2) and not _enough("a\nb\nc\nd\ne", 2)
+    assert not enough("a\nb\n", 2) and enough("a\n\nb\nc\nd\ne\n", 2) and not enough("a\nb\nc\nd\ne", 2)

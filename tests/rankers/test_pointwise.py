@@ -57,3 +57,26 @@ def test_an_edited_list_scores_as_if_clean(tiny_model, cameras, which):
     (_, clean), = ranker.rank([Job(RankList("tests", "other", "camera", tuple(items)), ORDERS)])
     assert np.allclose(edited.scores, clean.scores, atol=1e-4)
     assert len(set(edited.scores[0])) == 4 and edited.ranks[0] == edited.ranks[1]
+
+
+def test_what_an_encoder_does_not_read_is_named(tiny_model, cameras):
+    engine = tiny_model("cross_encoder")
+    ranker = pointwise.encoder("c", engine, "cross_encoder")
+    assert engine.limit == 1024 and ranker.fit(Job(cameras, ORDERS)) == []
+    query = len(engine.model.tokenizer("I am looking for a camera.", "Beta Two: ")["input_ids"])
+    (said,) = ranker.fit(Job(cameras, ORDERS, 2, "zebra " * 900, "padding"))
+    tokens = engine.tokens("I am looking for a camera.", "Beta Two: " + " ".join(["zebra"] * 900))
+    assert tokens > 1024 + query and said.startswith("tests/cameras item 2 (Beta Two), padding: ")
+    assert said.endswith(f" {tokens} tokens of which `tiny-cross_encoder` reads 1024")
+    (_, cut), = ranker.rank([Job(cameras, ORDERS, 2, "zebra " * 900, "padding")])
+    (_, same), = ranker.rank([Job(cameras, ORDERS, 2, "zebra " * 900 + "quiet", "padding")])
+    assert cut.scores == same.scores  # as it says: the end is not seen
+
+
+def test_a_causal_cross_encoder_refuses_what_does_not_fit(tiny_model, cameras):
+    from geobench.errors import GeoBenchError
+
+    ranker = pointwise.causal_cross_encoder("c", tiny_model("llama"))
+    assert ranker.fit(Job(cameras, ORDERS)) == [] and pointwise.bm25("bm25").fit(Job(cameras, ORDERS, 2, "word " * 10**5)) == []
+    with pytest.raises(GeoBenchError, match=r"tests/cameras item 2 \(Beta Two\), padding: \d+ tokens do not fit the 1024 of `tiny-llama`"):
+        ranker.fit(Job(cameras, ORDERS, 2, "zebra " * 1100, "padding"))

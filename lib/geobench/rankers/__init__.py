@@ -30,8 +30,11 @@ def ranker_identity(name: str) -> dict:
     return {**(spec(model).identity() if model else {}), "read_out": read_out, "prompt": prompt_sha("ranking")}
 
 
-def open_ranker(name: str, batch_size: int = 8, tokens: int = 512, parse_mode: str = "default", structure: str | None = None):
-    """Load a ranker; see rankers.base.Ranker for what it does."""
+def open_ranker(
+    name: str, batch_size: int = 8, tokens: int = 512, parse_mode: str = "default", structure: str | None = None,
+    window: int | None = None, stride: int | None = None,
+):
+    """Load a ranker; see rankers.base.Ranker for what it does. tokens to stride are of the `generate` read-out."""
     from geobench.models import open_model
     from geobench.rankers import pointwise
 
@@ -45,7 +48,10 @@ def open_ranker(name: str, batch_size: int = 8, tokens: int = 512, parse_mode: s
         return AttentionRanker(name, engine)
     if read_out == "generate":
         from geobench.rankers.generate import GenerateRanker
+        from geobench.rankers.windows import WindowRanker
 
+        if window:
+            return WindowRanker(name, engine, tokens, parse_mode, structure, window, stride)
         return GenerateRanker(name, engine, tokens, parse_mode, structure)
     if read_out == "cross_encoder" and spec(model).kind == "causal_lm":
         return pointwise.causal_cross_encoder(name, engine)

@@ -64,6 +64,10 @@ class Ranker(Protocol):
     def identity(self) -> dict:
         """What determines its ranks."""
 
+    def fit(self, job: Job) -> Texts | None:
+        """Before anything is computed: GeoBenchError, naming the item and its tokens, where the job does not fit the model; what of it
+        is not read to its end."""
+
     def rank(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Ranking]]:
         """Each job with its ranking, as finished; jobs of one list should come together, the clean one first."""
 

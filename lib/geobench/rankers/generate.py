@@ -54,7 +54,7 @@ class GenerateRanker:
             asks = [(n, order) for n, job in enumerate(window) for order in job.orders]
             replies = self.engine.generate(
                 [self.messages(window[n], order) for n, order in asks], self.decoding, names=[window[n].name for n, _ in asks],
-                stop=lambda i, text: _enough(text, len(asks[i][1])), **self._form(window, asks),
+                stop=lambda i, text: enough(text, len(asks[i][1])), **self._form(window, asks),
             )
             for n, job in enumerate(window):
                 yield job, self._ranking(job, [r for (m, _), r in zip(asks, replies) if m == n])
@@ -78,6 +78,6 @@ def _shown(names: list[str], order: tuple[int, ...]) -> list[str]:
     return [names[i] for i in order]
 
 
-def _enough(text: str, size: int) -> bool:
+def enough(text: str, size: int) -> bool:
     """Whether the reply has more finished lines than a list and a preamble need."""
     return text.endswith("\n") and sum(bool(line.strip()) for line in text.splitlines()) >= size + 3
