@@ -6,7 +6,7 @@ to the other. Every configuration is a per-target table, so all steps have list-
 
 from collections.abc import Callable, Mapping
 
-from geobench.stats import cluster_bootstrap, paired_difference, wald_p
+from geobench.stats import NO_TEST, cluster_bootstrap, paired_difference, wald_p
 
 COLUMNS = ["part", "step", "changed"]
 
@@ -56,6 +56,8 @@ def ladder(
             row |= {value: estimate.mean, f"{value}_lo": estimate.lo, f"{value}_hi": estimate.hi}
         difference = paired_difference(now, base if step else now, values[0], resamples, seed)
         row |= {"change": difference.mean, "change_lo": difference.lo, "change_hi": difference.hi}
-        rows.append(row | {"p": wald_p(difference) if step else float("nan"), "n_targets": difference.n_targets})
+        p = wald_p(difference) if step else float("nan")
+        note = "; ".join(filter(None, [difference.note, NO_TEST if step and p != p and difference.se == 0 else ""]))
+        rows.append(row | {"p": p, "n_targets": difference.n_targets, "note": note})
         base = now if part == "path" or not step else base
     return pd.DataFrame(rows)
