@@ -20,6 +20,15 @@ def test_rungs_change_one_factor_at_a_time():
     ]  # fmt: skip
 
 
+def test_a_setting_between_the_ends_is_no_step_of_the_path():
+    rungs = configurations({"selection": ("best", "last", "held out")})
+    assert [(part, step, config["selection"]) for part, step, _, config in rungs] == [
+        ("from published", 0, "best"), ("from published", 1, "last"), ("from published", 2, "held out"),
+        ("from shared", 0, "held out"), ("from shared", 1, "best"), ("from shared", 2, "last"),
+        ("path", 0, "best"), ("path", 1, "held out"),
+    ]  # fmt: skip
+
+
 def test_changes_are_paired_with_the_rung_that_differs_in_one_factor():
     worth = {("best", "one"): 0.8, ("held out", "one"): 0.5, ("best", "median"): 0.6, ("held out", "median"): 0.1}
     calls = []

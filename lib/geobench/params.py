@@ -67,6 +67,7 @@ class Params(WhiteBoxParams, SearchParams):
     levels: list[Annotated[float, Field(gt=0, le=1)]] = Field(min_length=1)
     resamples: int = Field(ge=2)
     weighting: Literal["dataset", "target"] = "dataset"
+    ladder_rankers: list[str] | None = None
     ladder_variants: list[str] | None = None
     ladder_targets: int | None = Field(None, ge=1)
     detector: str = "minilm"
@@ -134,6 +135,11 @@ class Params(WhiteBoxParams, SearchParams):
             raise GeoBenchError(f"variant `{twice[0]}` is asked for twice (a method without a model takes its group's)")
         for ranker in (*self.rankers, self.main_ranker, self.tap_ranker, self.optimisation_ranker):
             parse_name(ranker)
+        if self.ladder_rankers:
+            from geobench.ladder_scripts import factors_of
+
+            for ranker in self.ladder_rankers:
+                factors_of(ranker)
 
     def identity(self) -> dict:
         """What determines the results."""

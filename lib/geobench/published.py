@@ -66,8 +66,8 @@ def spearman_sets(release):
     """The ranges by which variants enter, since the paper does not list them: one row per rule, with the number of variants.
 
     The rule with a source (every file with all data, StealthRank's second file left out) misses two of the four printed figures by 0.01
-    and 0.02. Leaving out the snippets that GPT-4o-mini wrote too gives all four, and is the only exclusion of up to three variants that does
-    (tests/test_published.py tries them all); that it is the paper's set is a conclusion from the figures, not a statement of a source.
+    and 0.02. Leaving out the snippets that GPT-4o-mini wrote too gives all four, and is the only exclusion of up to three variants that
+    does (tests/test_published.py tries them all); that it is the paper's set is a conclusion from the figures, not a statement of a source.
     """
     import pandas as pd
 
