@@ -1,7 +1,8 @@
 """Evaluation ladder: the same texts, one factor of the evaluation changed at a time between a published script and the protocol.
 
 Three readings of the same factors: one factor changed from the published end, one from the shared end, and the full path from one
-to the other. A factor may have settings between the ends, which are no part of the path. Every configuration is a per-target table, so all steps have list-cluster intervals and paired differences.
+to the other. A factor may have settings between the ends, which are no part of the path. Every configuration is a per-target table, so
+all steps have list-cluster intervals and paired differences.
 """
 
 from collections.abc import Callable, Mapping
