@@ -56,7 +56,7 @@ FIGURES = {
     "fig_roc": ("Share of edits flagged at low false-positive rates, per detector; dotted: chance.", (SCORES,)),
     "fig_calibration": ("Realised false-positive rate per data set under three calibrations; the line is the rate asked for.", (SCORES,)),
     "fig_spearman": ("Spearman correlation of the variants' order between rankers.", (RANKS,)),
-    "fig_contrasts": ("Paired difference in NRG, row minus column; a dot marks Holm-adjusted p below 0.05.", (RANKS,)),
+    "fig_contrasts": ("Paired difference in NRG, row minus column (numbered as the rows); a dot: Holm-adjusted p below 0.05.", (RANKS,)),
 }  # fmt: skip
 
 
