@@ -77,7 +77,13 @@ def test_one_order_is_the_first_of_the_median(tmp_path, monkeypatch):
 def test_a_run_without_the_variants_asked_for_says_which_one_it_takes(tmp_path, monkeypatch):
     work = made(tmp_path, monkeypatch, ladder_variants=["tap"])
     with pytest.warns(UserWarning, match="ladder_variants: none of tap is among the run's edits; taking injection"):
-        assert [*chosen_edits(work)] == ["injection"]
+        assert [*chosen_edits(work, "smollm2-135m:attention")] == ["injection"]
+
+
+def test_generated_replies_are_made_for_the_variants_of_that_read_out(tmp_path, monkeypatch):
+    work = made(tmp_path, monkeypatch, ladder_variants=["injection", "padding"], generate_variants=["padding", "tap"])
+    assert [*chosen_edits(work, "smollm2-135m:attention")] == ["injection", "padding"]
+    assert [*chosen_edits(work, "smollm2-135m:generate")] == ["padding"]
 
 
 def trace(task):

@@ -93,7 +93,7 @@ class Scripts:
         factors_of(ranker)
         self.ranker = open_ranker(ranker, p.batch_size, p.rank_tokens, p.parse_mode)
         self.rule = Protocol(protocol(p, self.ranker).count, False, p.seed)  # orders shared by all targets, whatever the run's mode
-        self.edits = {variant: {unit(r): r for r in rows} for variant, rows in chosen_edits(work).items()}
+        self.edits = {variant: {unit(r): r for r in rows} for variant, rows in chosen_edits(work, ranker).items()}
 
     def factors(self, variant: str) -> dict[str, tuple[str, ...]]:
         """The ladder's factors for a variant's texts."""
@@ -140,13 +140,17 @@ class Scripts:
                         yield Job(one.list, orders, target, text, variant)
 
 
-def chosen_edits(work) -> dict[str, list[dict]]:
-    """The edits of `ladder_variants`; where the run has none of them, of its first variant, with a warning."""
-    edits, wanted = work.edits(), work.params.ladder_variants
-    kept = {v: rows for v, rows in edits.items() if wanted is None or v in wanted}
+def chosen_edits(work, ranker: str) -> dict[str, list[dict]]:
+    """The edits of `ladder_variants`, for `generate` read-outs those that are in `generate_variants` too.
+
+    Where the run has none of them, its first variant, with a warning.
+    """
+    edits, p = work.edits(), work.params
+    asked = [names for names in (p.ladder_variants, p.generate_variants if parse_name(ranker)[1] == "generate" else None) if names is not None]
+    kept = {v: rows for v, rows in edits.items() if all(v in names for names in asked)}
     if not kept:
         first = next(iter(edits))
-        warnings.warn(f"ladder_variants: none of {', '.join(wanted or ())} is among the run's edits; taking {first}", stacklevel=2)
+        warnings.warn(f"ladder_variants: none of {', '.join(asked[0])} is among the run's edits; taking {first}", stacklevel=2)
         kept = {first: edits[first]}
     return kept
 
