@@ -8,7 +8,7 @@ from pathlib import Path
 
 from geobench import paths
 from geobench.errors import GeoBenchError
-from geobench.published import FIVE, read_published, read_release, release_spearman, spearman_ranges
+from geobench.published import FIVE, read_published, read_release, release_spearman, spearman_ranges, spearman_sets
 from geobench.tables import cell, write_table
 from geobench.variants import method_of
 
@@ -94,4 +94,15 @@ def compare(run: str) -> str:
     lines.append(
         f"{same} of {len(table)} published figures have a measured one that is comparable; the others differ in ranker, data or variant."
     )
-    return "\n".join(lines)
+    return "\n".join([*lines, *_by_variants(folder / "tables")])
+
+
+def _by_variants(tables: Path) -> list[str]:
+    """Write `compare_spearman.*` and return its lines: the release's Spearman ranges by which variants enter."""
+    if not len(release := read_release()):
+        return []
+    sets = spearman_sets(release)
+    write_table(sets, tables, "compare_spearman", "Spearman ranges of the release by which variants enter; the paper does not list them.")
+    names = [c for c in sets if c.startswith("spearman")]
+    lines = ["Spearman ranges of the release by which variants enter (the paper does not list them; only the second rule has a source):"]
+    return lines + [f"  {row['variants']} ({row['n']}): " + ", ".join(f"{row[n]:.2f}" for n in names) for row in sets.to_dict("records")]

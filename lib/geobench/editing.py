@@ -74,7 +74,8 @@ def _optimise(run: Run, model: str, methods: dict[str, str]) -> None:
     folders = {m: run.folder / "edits" / CHECKPOINTS / v / sha(json.dumps(known[m], sort_keys=True)) for m, v in methods.items()}
 
     def work(asked):
-        engine, ranker, clean = open_model(model, batch_size=params.batch_size), open_ranker(params.optimisation_ranker, params.batch_size), {}
+        engine, clean = open_model(model, batch_size=params.batch_size), {}
+        ranker = open_ranker(params.optimisation_ranker, params.batch_size)
         for method, group in groupby(asked, lambda ask: ask[0]):
             module = import_module(f"geobench.attacks.{method}")
             yield from optimise.run(module, (task for _, task in group), engine, ranker, params, folders[method], clean)

@@ -80,6 +80,8 @@ def _ladder(folder: Path) -> dict:
     found: dict = {}
     for kind in ("published_ranks", "scripts"):
         frame = table(folder, f"table_04_{kind}")
+        if frame is not None and "ranker" in frame:
+            frame = frame[frame["ranker"] == frame["ranker"].iloc[0]]  # the main ranker, or the first of `ladder_rankers`
         for texts, part in () if frame is None else frame[frame["part"] == "path"].groupby("texts"):
             for end, row in (("first", part.iloc[0]), ("last", part.iloc[-1])):
                 found |= {f"ladder.{kind}.{texts}.{end}.{k}": row[k] for k in ("nrg", "nrg_lo", "nrg_hi") if k in row}

@@ -16,7 +16,7 @@ from geobench.metrics import nrg, promote, success
 from geobench.released import check_ranks, head_of, named, origin, record_files
 
 TRACE_FACTORS = {
-    "selection": ("best of all", "held out"),
+    "selection": ("best of all", "last", "held out"),
     "ranks_after": ("one", "median of neighbours"),
     "ranks_before": ("one", "median"),
 }
@@ -35,7 +35,7 @@ def read_raw(folder: Path, kind: str) -> dict[str, list[dict]]:
 
 
 def trace_table(rows: list[dict], config: dict):
-    """Per-target table of StealthRank traces under one configuration of TRACE_FACTORS (`selection` may also be "last")."""
+    """Per-target table of StealthRank traces under one configuration of TRACE_FACTORS."""
     return _table((row, *_trace_ranks(_grid(row), config)) for row in rows)
 
 

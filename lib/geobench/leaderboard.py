@@ -45,6 +45,11 @@ def find(run: str) -> Path:
     for folder in (Path(run), paths.RESULTS / run):
         if (folder / "catalog.jsonl").exists():
             return folder
+        if (folder / "released_per_target.csv").exists():
+            raise GeoBenchError(
+                f"`{run}` holds released records: ranks without the lists, orders and prompts that made them, so no protocol that another "
+                f"run could share; they stand in {folder}/tables/released_intervals.csv and released_contrasts.csv"
+            )
     known = sorted(f.parent.name for f in paths.RESULTS.glob("*/catalog.jsonl"))
     raise GeoBenchError(f"no run `{run}` (a folder with catalog.jsonl).{nearest(run, known) if known else ''}")
 

@@ -71,6 +71,7 @@ class Params(WhiteBoxParams, SearchParams, ExecutorParams):
     levels: list[Annotated[float, Field(gt=0, le=1)]] = Field(min_length=1)
     resamples: int = Field(ge=2)
     weighting: Literal["dataset", "target"] = "dataset"
+    ladder_rankers: list[str] | None = None
     ladder_variants: list[str] | None = None
     ladder_targets: int | None = Field(None, ge=1)
     detector: str = "minilm"
@@ -138,6 +139,11 @@ class Params(WhiteBoxParams, SearchParams, ExecutorParams):
         for ranker in (*self.rankers, self.main_ranker, self.tap_ranker, self.optimisation_ranker):
             parse_name(ranker)
         refuse(self)
+        if self.ladder_rankers:
+            from geobench.ladder_scripts import factors_of
+
+            for ranker in self.ladder_rankers:
+                factors_of(ranker)
 
     def identity(self) -> dict:
         """What determines the results."""

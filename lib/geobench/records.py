@@ -14,6 +14,7 @@ from geobench.errors import GeoBenchError, came
 from geobench.locking import take
 
 UNIT = ("dataset", "list", "target")
+MAKERS = {"edits": "notebooks 02 to 04", "ranks": "notebook 05_ranking", "scores": "notebook 06_detection"}  # by folder of a run
 
 
 def read_records(path: Path) -> list[dict]:
@@ -102,7 +103,8 @@ def _read(path: Path, mend: bool = False) -> tuple[dict, list[dict]]:
     """(fingerprint, records); with `mend` a torn last line is also removed from the file."""
     path = Path(path)
     if not path.exists():
-        raise GeoBenchError(f"no records at {path}: run the notebook that makes them first")
+        maker = next((MAKERS[part] for part in reversed(path.parts) if part in MAKERS), "the notebook that makes them")
+        raise GeoBenchError(f"no records at {path}: run {maker} first")
     data = path.read_bytes()
     whole = data.rfind(b"\n") + 1
     if whole < len(data):
