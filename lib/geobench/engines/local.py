@@ -15,7 +15,7 @@ from geobench.engines.control_tokens import of_tokenizer
 from geobench.engines.decoding import Decoding
 from geobench.engines.generation import Chooser, grouped, transformers_generate
 from geobench.engines.reply import Messages, Reply
-from geobench.errors import GeoBenchError, came
+from geobench.errors import DoesNotFit, GeoBenchError, came
 from geobench.kernels import decoder
 from geobench.models import ModelSpec
 from geobench.weights import locate
@@ -84,7 +84,7 @@ class LocalModel:
         if bos is not None and len(ids) > 1 and ids[1] == bos:
             raise GeoBenchError(f"{what}: the prompt starts with two BOS tokens under `{self.spec.name}`: {came(text, 60)}")
         if len(ids) + room > self.context:
-            raise GeoBenchError(
+            raise DoesNotFit(
                 f"{what}: {len(ids)} tokens{f' and {room} to generate' if room else ''} do not fit the {self.context} of `{self.spec.name}`"
             )
         return (ids, spans) if offsets else ids

@@ -21,7 +21,7 @@ from geobench.engines.control_tokens import ControlTokens
 from geobench.engines.meter import Meter, OutOfAttempts
 from geobench.engines.pace import Pace
 from geobench.engines.reply import Messages, Reply
-from geobench.errors import GeoBenchError, came
+from geobench.errors import DoesNotFit, GeoBenchError, came
 from geobench.replies import ReplyStore, key_of
 
 PASSING = (openai.RateLimitError, openai.InternalServerError, openai.APIConnectionError, openai.ConflictError)
@@ -71,7 +71,7 @@ class OpenAIModel:
         """GeoBenchError where a prompt of that length cannot fit, by an estimate."""
         tokens = math.ceil(len(text) / CHARACTERS)
         if tokens + room > self.context:
-            raise GeoBenchError(f"{what}: about {tokens} tokens and {room} to generate do not fit the {self.context} of `{self.spec.name}`")
+            raise DoesNotFit(f"{what}: about {tokens} tokens and {room} to generate do not fit the {self.context} of `{self.spec.name}`")
 
     def encode_chat(self, messages: Messages, what: str = "prompt", room: int = 0):
         raise self._refusal(what, "the tokens of a prompt")

@@ -78,9 +78,11 @@ def reason_table(rows: list[dict]):
     return frame.value_counts(sort=False).rename("texts").reset_index().sort_values(["condition", "weakest"], ignore_index=True)
 
 
-def run_rewriting(search: SearchRun, template: str = "main") -> list[dict]:
-    """The pipeline on the run's first queries; one record per query and step."""
-    p = search.p
+def run_rewriting(search: SearchRun) -> list[dict]:
+    """The pipeline on the run's first queries; one record per query and step (`geo_bench`: what made the corpus)."""
+    p, template = search.p, search.p.search_rewrite_template
+    if p.search_corpus == "geo_bench":
+        return read_records(search.folder / "public_rewrites.jsonl")
     chosen = search.instances[: p.search_rewrite_queries]
     if not chosen:
         return []

@@ -121,7 +121,7 @@ class DefenceRun:
                 for key, answer in zip(todo, self.search.answer_contexts(victim, list(todo.values()), self.by_name)):
                     records.append(answer | {"context": key[2]})
             made = dict(records.done)
-        return [self._answer(victim, c, r, plain, made) for c, rows in contexts.items() for r in rows]
+        return self.search.judged([self._answer(victim, c, r, plain, made) for c, rows in contexts.items() for r in rows])
 
     def _answer(self, victim, configuration, row, plain, made) -> dict:
         key = (row["name"], row["condition"])
@@ -131,9 +131,8 @@ class DefenceRun:
             answer = {"answer": "", "stance": "refused"}
         else:
             answer = made[(*key, context_sha(row["passages"]))]
-        stance = answer.get("stance") or verdicts.key_stance(answer["answer"], self.by_name[row["name"]].key)
         facts = {"name": key[0], "condition": key[1], "victim": victim, "defence": configuration, "changed": row["changed"]}
-        return facts | {"answer": answer["answer"], "empty": not row["passages"], "stance": stance} | verdicts.scores(stance)
+        return facts | {"answer": answer["answer"], "empty": not row["passages"], "stance": answer.get("stance")}
 
     def self_check(self, victim: str) -> list[dict]:
         """NeMo-like self-check of the victim's written drafts (a sample of queries); a refusal is ASR 0 and accuracy 0."""
