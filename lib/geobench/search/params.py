@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 from geobench.errors import GeoBenchError, nearest
 
 REPLY_GUARDS = ("granite", "llama_guard", "nemo")
+KNOWN_GUARDS = (*REPLY_GUARDS, "nemo_package")
 
 
 class SearchParams(BaseModel):
@@ -71,8 +72,8 @@ class SearchParams(BaseModel):
         for configuration in self.search_defences:
             parse_configuration(configuration, CHUNK_DEFENCES)
         for guard in self.search_guard_models:
-            if guard not in REPLY_GUARDS:
-                raise GeoBenchError(f"search_guard_models: unknown guard `{guard}`.{nearest(guard, REPLY_GUARDS)}")
+            if guard not in KNOWN_GUARDS:
+                raise GeoBenchError(f"search_guard_models: unknown guard `{guard}`.{nearest(guard, KNOWN_GUARDS)}")
         named = (
             self.search_rewriter,
             self.search_encoder,

@@ -26,6 +26,23 @@ def corpus_sha(instances: list[Instance]) -> str:
     return hashlib.sha256("\n".join(rows).encode()).hexdigest()[:16]
 
 
+def load_own(p) -> list[Instance]:
+    """The embedded instances, or those of the folder `search_corpus`."""
+    return load_instances(None if p.search_corpus == "embedded" else Path(p.search_corpus) / "instances.jsonl")
+
+
+def checked(p, known: list[Instance]) -> list[Instance]:
+    """The instances that the parameters draw; GeoBenchError that counts their faults and names the first."""
+    from geobench.search.corpus_check import check_instance, check_usable
+
+    by_name = {i.name: i for i in known}
+    chosen = [by_name[n] for n in draw(by_name, p.search_instances, p.seed, "search")]
+    check = check_instance if p.search_corpus == "embedded" else check_usable
+    if faults := [f for one in chosen for f in check(one)]:
+        raise GeoBenchError(f"search corpus: {len(faults)} faults, first: {faults[0]}")
+    return chosen
+
+
 class SearchRun:
     """The search side of a run: `folder` is `<run>/search`."""
 
@@ -34,13 +51,7 @@ class SearchRun:
 
     def choose(self) -> list[Instance]:
         """Draw the run's instances, check them, and write `instances.jsonl`."""
-        from geobench.search.corpus_check import check_instance, check_usable
-
-        known = {i.name: i for i in self._known()}
-        chosen = [known[n] for n in draw(known, self.p.search_instances, self.p.seed, "search")]
-        check = check_instance if self.p.search_corpus == "embedded" else check_usable
-        if faults := [f for one in chosen for f in check(one)]:
-            raise GeoBenchError(f"search corpus: {len(faults)} faults, first: {faults[0]}")
+        chosen = checked(self.p, self._known())
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "instances.jsonl").write_text("".join(i.model_dump_json() + "\n" for i in chosen), "utf-8")
         self.__dict__.pop("instances", None)
@@ -51,7 +62,7 @@ class SearchRun:
             from geobench.search import public
 
             return public.build(self)
-        return load_instances(None if self.p.search_corpus == "embedded" else Path(self.p.search_corpus) / "instances.jsonl")
+        return load_own(self.p)
 
     @cached_property
     def instances(self) -> list[Instance]:
@@ -98,7 +109,9 @@ class SearchRun:
         place = {i.name: n for n, i in enumerate(self.instances)}
         file = self.folder / "contexts.jsonl"
         if not file.exists():
-            raise GeoBenchError(f"no contexts in {self.folder}: run notebook 12_search_answers first (./run_all.sh --only 12_search_answers)")
+            raise GeoBenchError(
+                f"no contexts in {self.folder}: run notebook 12_search_answers first (./run_all.sh --only 12_search_answers)"
+            )
         rows = [r for r in read_records(file) if r["name"] in place]
         return sorted(rows, key=lambda r: (place[r["name"]], CONDITIONS.index(r["condition"])))
 
@@ -118,7 +131,8 @@ class SearchRun:
         engine, read_out = victims.open_victim(victim, self.p.batch_size)
         tasks = [(by_name[c["name"]], [Passage(**p) for p in c["passages"]], f"{c['name']} {c['condition']}") for c in contexts]
         size = 3 * self.p.batch_size if read_out == "generate" else 1
-        prior: dict[str, list] = {}
+        kept = self.answers_file(victim)
+        prior = {r["name"]: r["prior"] for r in read_records(kept) if "prior" in r} if kept.exists() else {}  # no source: no defence
         for start in range(0, len(tasks), size):
             group = tasks[start : start + size]
             if read_out == "generate":

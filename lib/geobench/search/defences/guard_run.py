@@ -18,6 +18,15 @@ DETECTORS = ("guard", "frozen", "tfidf", "encoder_lr")
 LEARNT = ("clean", "ip", "id")
 
 
+def load_part(p, search_folder: Path) -> list:
+    """The training part: the embedded one, training.jsonl of `search_corpus`, or the one that notebook 11 made of public queries."""
+    made = {"embedded": "", "geo_bench": search_folder}.get(p.search_corpus, p.search_corpus)
+    own = Path(made) / "training.jsonl" if made else None
+    triples = load_triples(own if own and own.exists() else None)
+    pool.check_triples(triples)
+    return triples
+
+
 class GuardRun:
     """`folder` is `<run>/search/guard`; the training part is the embedded one, or training.jsonl of `search_corpus`."""
 
@@ -26,11 +35,7 @@ class GuardRun:
 
     @cached_property
     def triples(self):
-        made = {"embedded": "", "geo_bench": self.folder.parent}.get(self.p.search_corpus, self.p.search_corpus)
-        own = Path(made) / "training.jsonl" if made else None
-        triples = load_triples(own if own and own.exists() else None)
-        pool.check_triples(triples)
-        return triples
+        return load_part(self.p, self.folder.parent)
 
     @cached_property
     def encoder(self):
