@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from geobench.engines.reply import Messages
-from geobench.errors import GeoBenchError, came
+from geobench.errors import DoesNotFit, GeoBenchError, came
 
 
 class ChatPrompts:
@@ -39,7 +39,7 @@ class ChatPrompts:
         if bos is not None and len(ids) > 1 and ids[1] == bos:
             raise GeoBenchError(f"{what}: the prompt starts with two BOS tokens under `{self.spec.name}`: {came(text, 60)}")
         if len(ids) + room > self.context:
-            raise GeoBenchError(
+            raise DoesNotFit(
                 f"{what}: {len(ids)} tokens{f' and {room} to generate' if room else ''} do not fit the {self.context} of `{self.spec.name}`"
             )
         return (ids, spans) if offsets else ids
