@@ -5,7 +5,6 @@ import pytest
 
 from geobench import paper, paths
 from geobench.errors import GeoBenchError
-from geobench.records import Records
 from geobench.tables import write_table
 
 TEXT = (paths.ROOT / "paper" / "paper.tex").read_text()
@@ -42,6 +41,17 @@ def test_tables_are_narrow_and_name_their_notebook(run, tmp_path):
     assert not (made / "table_search.tex").exists()  # paper.tex shows a gap
 
 
+def test_long_columns_wrap_and_the_ladder_shows_its_path_alone(run, tmp_path):
+    compared = {"variant": ["tap"], "ranker": "r", "dataset": "d", "metric": "nrg", "published": 0.5, "measured": 0.2, "comparable": "no"}
+    write_table(pd.DataFrame(compared), run / "tables", "compare", "")
+    steps = {"texts": "t", "part": ["x", "path"], "step": [1, 1], "changed": ["alone", "orders"], "settings": "one", "nrg": 0.5}
+    write_table(pd.DataFrame(steps), run / "tables", "table_04_published_ranks", "")
+    made = paper.build_paper("mine", tmp_path / "build")
+    assert r"\begin{tabular}{llllll>{\raggedright\arraybackslash}p{0.3\linewidth}}" in (made / "table_published.tex").read_text()
+    ladder = (made / "table_ladder.tex").read_text()
+    assert r"t & 1 & orders & one \\" in ladder and "alone" not in ladder
+
+
 def test_same_run_same_bytes(run, tmp_path):
     def files(folder):
         return {f.name: f.read_bytes() for f in paper.build_paper("mine", folder).iterdir()}
@@ -58,13 +68,6 @@ def test_braces_balance(run, tmp_path):
         assert opened == closed or "newcommand" in text
 
 
-def test_text_from_data_is_harmless():
-    assert paper.latex("a_b\\c {x} é 漢 \x1b'") == r"a\_b\textbackslash{}c \{x\} é U+6F22 \textquotesingle{}"
-    assert paper.latex("--run") == "-{}-run" and paper.latex("--") == "--"
-    assert paper.shown(-0.5) == "$-$0.50" and paper.shown(float("nan")) == "--"
-    assert paper.shown(1507.0) == "1507" and paper.shown(0.0004) == "4.0e-04" and paper.shown(3) == "3"
-
-
 def test_the_paper_asks_only_for_pieces_that_a_run_can_have():
     assert set(re.findall(r"\\gbtable\{(\w+)\}", TEXT)) == set(paper.TABLES)
     from geobench.inventory import FIGURES
@@ -75,15 +78,6 @@ def test_the_paper_asks_only_for_pieces_that_a_run_can_have():
 def test_the_paper_quotes_no_number_by_hand():
     body = re.sub(r"\\(?:usepackage|documentclass|newcommand|DeclareRobustCommand).*|\\val\{[^}]*\}|\\ci\{[^}]*\}|%.*", "", TEXT)
     assert re.findall(r"\d+\.\d+|\d+\s*\\%", body) == []
-
-
-def test_the_appendix_holds_the_lexicon_of_the_records(run):
-    with Records(run / "scores" / "keyword.jsonl", {"detector": {"words": ["best"], "phrases": ["#1 choice", "top_rated"]}}):
-        pass
-    settings = {"records": ["ranks"], "setting": ["orders"], "value": ["3"], "of": ["bm25"]}
-    write_table(pd.DataFrame(settings), run / "tables", "table_12_settings", "")
-    text = paper.appendix(run)
-    assert "Words: best." in text and r"Phrases: \#1 choice, top\_rated." in text and r"orders & 3 & bm25 \\" in text
 
 
 def test_unknown_run(run):

@@ -145,8 +145,8 @@ def sentences(folder: Path) -> list[str]:
         lines.append(f"Search track, {victim} victim: false claim in the answer {_with_interval(n, key)} when one of five sources is "
                      f"distorted, {clean} when none is.")  # fmt: skip
     if "defence.best" in n:
-        lines.append(f"The defence that helps most on average, {n['defence.best']}, changes that score by {n['defence.best.least']:+.2f} to "
-                     f"{n['defence.best.most']:+.2f} over {n['defence.victims']} victims.")  # fmt: skip
+        lines.append(f"The defence that helps most on average, {n['defence.best']}, changes that score by "
+                     f"{n['defence.best.least']:+.2f} to {n['defence.best.most']:+.2f} over {n['defence.victims']} victims.")  # fmt: skip
     return lines
 
 
