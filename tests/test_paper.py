@@ -1,10 +1,14 @@
+import os
 import re
+import shutil
+import subprocess
 
 import pandas as pd
 import pytest
 
 from geobench import paper, paths
 from geobench.errors import GeoBenchError
+from geobench.figures import axes_of, write_figure
 from geobench.tables import write_table
 
 TEXT = (paths.ROOT / "paper" / "paper.tex").read_text()
@@ -42,8 +46,6 @@ def test_tables_are_narrow_and_name_their_notebook(run, tmp_path):
 
 
 def test_long_columns_wrap_and_the_ladder_shows_its_path_alone(run, tmp_path):
-    compared = {"variant": ["tap"], "ranker": "r", "dataset": "d", "metric": "nrg", "published": 0.5, "measured": 0.2, "comparable": "no"}
-    write_table(pd.DataFrame(compared), run / "tables", "compare", "")
     steps = {"texts": "t", "part": ["x", "path"], "step": [1, 1], "changed": ["alone", "orders"], "settings": "one", "nrg": 0.5}
     write_table(pd.DataFrame(steps), run / "tables", "table_04_published_ranks", "")
     made = paper.build_paper("mine", tmp_path / "build")
@@ -78,6 +80,27 @@ def test_the_paper_asks_only_for_pieces_that_a_run_can_have():
 def test_the_paper_quotes_no_number_by_hand():
     body = re.sub(r"\\(?:usepackage|documentclass|newcommand|DeclareRobustCommand).*|\\val\{[^}]*\}|\\ci\{[^}]*\}|%.*", "", TEXT)
     assert re.findall(r"\d+\.\d+|\d+\s*\\%", body) == []
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex") or not shutil.which("latexmk"), reason="needs latexmk and TeX Live")
+@pytest.mark.parametrize("whole", [True, False], ids=["whole", "missing pieces"])
+def test_tex_builds_it_without_overfull_lines_and_with_the_same_bytes(run, tmp_path, whole):
+    if whole:
+        write_figure(axes_of(2)[0], run / "figures" / "fig_roc.pdf")
+    else:
+        shutil.rmtree(run)
+        run.mkdir()
+    made = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        shutil.copy(paths.ROOT / "paper" / "paper.tex", tmp_path / name)
+        paper.build_paper("mine", tmp_path / name / "build")
+        told = os.environ | {"SOURCE_DATE_EPOCH": "1767225600", "FORCE_SOURCE_DATE": "1"}
+        order = ["latexmk", "-pdf", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
+        done = subprocess.run(order, cwd=tmp_path / name, capture_output=True, text=True, env=told)
+        assert done.returncode == 0, done.stdout[-2000:]
+        made.append((tmp_path / name / "paper.pdf").read_bytes())
+    assert made[0] == made[1] and "Overfull" not in (tmp_path / "a" / "paper.log").read_text(errors="replace")
 
 
 def test_unknown_run(run):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from geobench import paths
 from geobench.appendix import appendix
+from geobench.compare import compare
 from geobench.findings import numbers, table
 from geobench.latex import latex, shown
 from geobench.reproduce import folder_of, notebook_of
@@ -53,6 +54,8 @@ def build_paper(run: str, target: Path | None = None) -> Path:
     folder, target = folder_of(run), Path(target or paths.ROOT / "paper" / "build")
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
+    if (folder / "tables").is_dir():
+        compare(run)  # no notebook writes it
     put(target / "numbers.tex", macros(folder))
     for name, (source, columns) in TABLES.items():
         if (frame := table(folder, source)) is not None:
