@@ -22,7 +22,7 @@ def appendix(folder: Path) -> str:
     lines += _executed(manifests(folder))
     rows = _settings(folder)
     for kind, title in KINDS.items():
-        part = [row[1:] for row in rows if row[0] == kind]
+        part = [list(row[1:]) for row in rows if row[0] == kind]
         lines += [rf"\subsection*{{{title}}}", *over_pages(["setting", "value", "of"], part)] if part else []
     lines += [] if rows else [r"\gap{settings}"]
     return "\n".join([*lines, *_lexicon(folder / "scores" / "keyword.jsonl"), ""])

@@ -8,6 +8,7 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -59,7 +60,7 @@ class Remembered:
 class Guard:
     """`facts`: what the card and `guard.json` say (training settings, threshold's rate, chunk size)."""
 
-    model: object
+    model: Any
     prototypes: dict[str, np.ndarray]
     tau: float
     facts: dict = field(default_factory=dict)
