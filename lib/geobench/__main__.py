@@ -80,6 +80,7 @@ def _run(args) -> int:
 
 
 def main(argv: list[str] | None = None) -> int:
+    """Run one command; the exit status: 0 good, 2 for what the caller can mend (one line on standard error), 130 stopped."""
     args = _parser().parse_args(argv)
     try:
         status = _command(args)

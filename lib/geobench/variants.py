@@ -35,6 +35,7 @@ FACTS = {
 
 
 def method_of(variant: str) -> str:
+    """`tap` of `tap__qwen2.5-14b`."""
     return variant.split("__")[0]
 
 
