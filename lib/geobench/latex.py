@@ -31,7 +31,7 @@ def _word(word: str) -> str:
 
 def over_pages(head: list[str], rows: list[list]) -> list[str]:
     """Lines of a small table of three ragged columns that may run over pages."""
-    columns = "".join(rf">{{\raggedright\arraybackslash}}p{{{w}\linewidth}}" for w in (0.24, 0.48, 0.2))
+    columns = "".join(rf">{{\raggedright\arraybackslash}}p{{{w}\linewidth}}" for w in (0.2, 0.42, 0.3))
     body = [" & ".join(map(breakable, row)) + r" \\" for row in rows]
     top = [rf"{{\scriptsize\begin{{longtable}}{{{columns}}}", r"\toprule", " & ".join(map(latex, head)) + r" \\", r"\midrule\endhead"]
     return [*top, *body, r"\bottomrule", r"\end{longtable}}"]
