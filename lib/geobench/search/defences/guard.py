@@ -115,7 +115,7 @@ def load_guard(folder: Path) -> Guard:
     folder = Path(folder)
     for name in ("guard.json", "prototypes.safetensors", "model.safetensors"):
         if not (folder / name).exists():
-            raise GeoBenchError(f"guard {folder}: no {name}; train one with ./run_all.sh --only 13_guard, or give --model FOLDER")
+            raise GeoBenchError(f"guard {folder}: no {name}; train one with ./run_all.sh --only 11 13, or give --model FOLDER")
     try:
         content = json.loads((folder / "guard.json").read_text("utf-8"))
         tau, facts, name = float(content["tau"]), dict(content["facts"]), str(content["name"])
