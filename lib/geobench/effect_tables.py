@@ -53,7 +53,7 @@ def contrast_tables(targets, params):
     if targets["variant"].nunique() < 2:
         return pd.DataFrame(columns=["a", "b", "note"]), pd.DataFrame(columns=COLUMNS)
     settings = {w: contrast_table(targets, "nrg", params.resamples, params.seed, w) for w in ("dataset", "target")}
-    pairs = main_pairs(settings["dataset"], targets)
+    pairs = main_pairs(targets)
     rows = []
     for a, b in pairs:
         row = {"a": a, "b": b}
@@ -67,7 +67,7 @@ def contrast_tables(targets, params):
     return pd.DataFrame(rows), settings[params.weighting]
 
 
-def main_pairs(table, targets) -> list[tuple[str, str]]:
+def main_pairs(targets) -> list[tuple[str, str]]:
     """The best variant of each threat model (by equal-dataset NRG) against the best of every later one, and against padding."""
     means = targets.groupby(["variant", "dataset"])["nrg"].mean().groupby("variant").mean()
     best = {threat: max(names, key=lambda v: (means[v], v)) for threat, names in _threats(means.index).items()}

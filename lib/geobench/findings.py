@@ -9,7 +9,7 @@ from pathlib import Path
 from geobench.reproduce import manifests, read_params
 from geobench.variants import ORDER, method_of
 
-COUNT = re.compile(r"n|n_\w+|lists|items|targets|items per list|rankings|lines|files|line")
+COUNT = re.compile(r"n|n_\w+|lists|items|targets|items per list|rankings|lines|files|line|step|median words")
 
 
 def table(folder: Path, name: str, **options):
@@ -27,7 +27,7 @@ def table(folder: Path, name: str, **options):
 def numbers(folder: Path) -> dict[str, object]:
     """Every number that prose may quote, by key such as `main.injection.nrg` or `search.id.generate.asr`."""
     found: dict[str, object] = {}
-    for part in (_setup, _main, _detection, _rankers, _ladder, _released, _search, _published):
+    for part in (_setup, _main, _detection, _rankers, _ladder, _released, _search, _defences, _published):
         found |= {key: value for key, value in part(Path(folder)).items() if value == value}
     return found
 
@@ -109,6 +109,16 @@ def _search(folder: Path) -> dict:
     return found
 
 
+def _defences(folder: Path) -> dict:
+    """The configuration that lowers the attack's success most on average over victims: its name, and its least and largest change."""
+    frame = table(folder, "defence_effect")
+    if frame is None:
+        return {}
+    name = frame.groupby("defence")["change"].mean().sort_values(kind="stable").index[0]
+    change = frame.loc[frame["defence"] == name, "change"]
+    return {"defence.best": name, "defence.best.most": change.min(), "defence.best.least": change.max(), "defence.victims": len(change)}
+
+
 def _published(folder: Path) -> dict:
     frame = table(folder, "compare")
     return {} if frame is None else {"published.n": len(frame), "published.comparable": int((frame["comparable"] == "yes").sum())}
@@ -136,6 +146,9 @@ def sentences(folder: Path) -> list[str]:
         victim, clean = key.split(".")[2], _with_interval(n, key.replace(".id.", ".clean."))
         lines.append(f"Search track, {victim} victim: false claim in the answer {_with_interval(n, key)} when one of five sources is "
                      f"distorted, {clean} when none is.")  # fmt: skip
+    if "defence.best" in n:
+        lines.append(f"The defence that helps most on average, {n['defence.best']}, changes that score by "
+                     f"{n['defence.best.least']:+.2f} to {n['defence.best.most']:+.2f} over {n['defence.victims']} victims.")  # fmt: skip
     return lines
 
 

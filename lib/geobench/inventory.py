@@ -61,6 +61,7 @@ FIGURES = {
 
 
 def caption(name: str) -> str:
+    """The caption of a table or figure; GeoBenchError, with the nearest name, for one that is not in the inventory."""
     known = TABLES | FIGURES
     if name not in known:
         raise GeoBenchError(f"no table or figure `{name}`.{nearest(name, known)}")

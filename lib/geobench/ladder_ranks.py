@@ -7,6 +7,7 @@ samples. STS files rank every suffix many times: `selection` picks one of a targ
 other ranks; `orders` is one rank or the median of half of them.
 """
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -116,7 +117,7 @@ def rank_ladders(folder: Path, resamples: int = 5000, seed: int = 0):
     parts = []
     for kind, factors, table in (("trace", TRACE_FACTORS, trace_table), ("ranks_before", SAMPLE_FACTORS, sample_table)):
         for texts, rows in sorted(read_raw(folder, kind).items()):
-            made = ladder(factors, lambda config, rows=rows, table=table: table(rows, config), resamples=resamples, seed=seed)
+            made = ladder(factors, partial(table, rows), resamples=resamples, seed=seed)
             made.insert(3, "settings", made[list(factors)].agg("; ".join, axis=1))
             parts.append(made.drop(columns=list(factors)).assign(texts=texts))
     return pd.concat(parts, ignore_index=True)[["texts", *parts[0].columns.drop("texts")]] if parts else pd.DataFrame()

@@ -109,7 +109,7 @@ def _equal(one, other) -> bool:
     return one[columns].reset_index(drop=True).equals(other[columns].reset_index(drop=True))
 
 
-def board(frame, threat: str, judged: dict):
+def board(frame, judged: dict):
     """One threat model's variants by falling NRG, with intervals and the range of the place."""
     import pandas as pd
 
@@ -166,7 +166,7 @@ def leaderboard(runs: list[str], to: str | Path, ranker: str | None = None) -> P
     for threat in ORDER:
         part = frame[frame["variant"].map(lambda v: threat_of(v.partition(" @")[0])) == threat]
         if len(part):
-            boards[threat] = board(part, threat, judged)
+            boards[threat] = board(part, judged)
             write_table(boards[threat], target, threat, CAPTION.format(threat))
     every = pd.concat([t.assign(threat=name) for name, t in boards.items()], ignore_index=True)
     put(target / "leaderboard.csv", every.to_csv(index=False, float_format="%.6g", lineterminator="\n"))

@@ -82,6 +82,7 @@ def named(row) -> str:
 
 
 def known_methods() -> set[str]:
+    """The methods that released records may name."""
     from geobench.attacks import METHODS
 
     return set(METHODS)
@@ -135,6 +136,7 @@ def _row(row: dict, source: Origin, number: int) -> dict:
 
 
 def head_of(row: dict, source: Origin, where: str) -> dict:
+    """{"variant", "dataset", "list", "target", ...} of a record, from its own fields, else from where its file stood."""
     guess = "stealthrank" if "trace" in row and "model" not in row else "raf" if "trace" in row else "sts"
     method, model = row.get("method") or source.method or guess, row.get("model") or source.model
     variant = check_method(row.get("variant") or (f"{method}__{model}" if model else method), where)

@@ -36,6 +36,7 @@ FACTS = {
 
 
 def method_of(variant: str) -> str:
+    """`tap` of `tap__qwen2.5-14b`."""
     return variant.split("__")[0]
 
 

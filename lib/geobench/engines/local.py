@@ -69,7 +69,7 @@ class LocalModel(ChatPrompts):
     ) -> list[Reply]:
         """One reply per prompt, in order; prompts of like length decode together. `stop(i, text)` ends prompt i early."""
         names = names or [f"prompt {i + 1}" for i in range(len(prompts))]
-        render = {str: self.encode, list: self.encode_chat}  # a text is a prompt that was rendered already
+        render: dict[type, Callable] = {str: self.encode, list: self.encode_chat}  # a text is a prompt that was rendered already
         coded = [render[type(p)](p, n, room=decoding.max_new_tokens) for p, n in zip(prompts, names)]
         seeds = seeds or [0] * len(coded)
         replies: list[Reply | None] = [None] * len(coded)

@@ -75,7 +75,7 @@ class Embeddings:
         if self.path:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             partial = self.path.with_suffix(".partial.npz")
-            np.savez(partial, **self.vectors)
+            np.savez(partial, **self.vectors)  # type: ignore[arg-type]  # keys are digests
             os.replace(partial, self.path)
 
 

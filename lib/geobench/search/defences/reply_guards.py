@@ -45,7 +45,7 @@ PARSERS = {"granite": parse_granite, "llama_guard": parse_llama_guard, "nemo": p
 def chat_prompt(engine, kind: str, text: str) -> str:
     """The rendered prompt for one chunk; the chunk stands as the user's turn, the last role that both guards accept."""
     options = GRANITE_TEMPLATE if kind == "granite" else {}
-    turn = [{"role": "user", "content": text}]
+    turn: list[dict] = [{"role": "user", "content": text}]
     if not engine.tokenizer.chat_template:
         return f"{text}\n"
     try:
