@@ -89,8 +89,8 @@ class OpenAIModel:
 
     # --- read-outs ----------------------------------------------------------------------------------------------------------
 
-    def generate(self, prompts, decoding, seeds=None, names=None, stop=None) -> list[Reply]:
-        """One reply per prompt, in order, as LocalModel.generate; equal calls are asked once. `stop` saves nothing here."""
+    def generate(self, prompts, decoding, seeds=None, names=None, stop=None, alike=None) -> list[Reply]:
+        """One reply per prompt, in order, as LocalModel.generate; equal calls are asked once. `stop` and `alike` save nothing here."""
         names, seeds = names or [f"prompt {i + 1}" for i in range(len(prompts))], seeds or [0] * len(prompts)
         calls = []
         for prompt, seed, name in zip(prompts, seeds, names):

@@ -136,9 +136,12 @@ class VllmModel(ChatPrompts):
 
     def generate(
         self, prompts: list[Messages | str], decoding: Decoding, seeds: list[int] | None = None, names: list[str] | None = None,
-        stop: Callable[[int, str], bool] | None = None, structure: list[dict] | None = None,
+        stop: Callable[[int, str], bool] | None = None, alike: list | None = None, structure: list[dict] | None = None,
     ) -> list[Reply]:
-        """One reply per prompt, in order, as LocalModel.generate. structure: per prompt {"regex": ...} or {"json": a schema}."""
+        """One reply per prompt, in order, as LocalModel.generate; vLLM finds what prompts share without `alike`.
+
+        structure: per prompt {"regex": ...} or {"json": a schema}.
+        """
         from vllm import SamplingParams
         from vllm.sampling_params import StructuredOutputsParams
 
