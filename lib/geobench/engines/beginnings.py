@@ -11,7 +11,7 @@ BYTES = 2**30  # what is kept in all; the least recently used goes first
 
 
 class Beginnings:
-    """`of(key, row)`: the longest kept beginning of a row; `keep(key, row, prefix)`: the first row of a key stays. Key None shares nothing."""
+    """`of(key, row)`: the longest kept beginning of a row; `keep(key, row, prefix)`: the first row of a key stays. None is no key."""
 
     def __init__(self, limit: int = BYTES):
         self.limit, self._kept = limit, OrderedDict()
