@@ -68,7 +68,8 @@ class Scripts:
         p = work.params
         self.work, self.name = work, p.main_ranker
         self.factors = factors_of(self.name)
-        self.ranker = open_ranker(self.name, p.batch_size, p.rank_tokens, p.parse_mode, p.rank_structure)
+        windows = p.generate_window, p.generate_stride
+        self.ranker = open_ranker(self.name, p.batch_size, p.rank_tokens, p.parse_mode, p.rank_structure, *windows)
         edits = work.edits()
         self.variants = [v for v in edits if p.ladder_variants is None or v in p.ladder_variants]
         if not self.variants:

@@ -18,6 +18,10 @@ def check(made, weights: bool = True) -> None:
     selected = chosen_lists(made)
     for file in made.params.external_edits if "03_black_box" in made.chosen else ():
         external.read(file, selected)
+    if weights:
+        from geobench.dry_run import refuse_endless
+
+        refuse_endless(made)
     if weights and made.params.executor == "ray":
         from geobench.executors.workers import require_ray
 
