@@ -59,7 +59,7 @@ def test_braces_balance(run, tmp_path):
 
 
 def test_text_from_data_is_harmless():
-    assert paper.latex("a_b\\c {x} é 漢 \x1b'") == r"a\_b\textbackslash{}c \{x\} é U+6F22 \textquotesingle{}"
+    assert paper.latex("a_b\\c {x} é 漢 \x1b'") == r"a\_b\textbackslash{}c \{x\} é U+6F22 U+001B\textquotesingle{}"
     assert paper.latex("--run") == "-{}-run" and paper.latex("--") == "--"
     assert paper.shown(-0.5) == "$-$0.50" and paper.shown(float("nan")) == "--"
     assert paper.shown(1507.0) == "1507" and paper.shown(0.0004) == "4.0e-04" and paper.shown(3) == "3"

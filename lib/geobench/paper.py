@@ -39,12 +39,11 @@ TABLES = {  # name in the paper: (table of the run, heading -> what stands there
                                      "forward tokens": "{forward tokens}", "backward tokens": "{backward tokens}"}),
 }  # fmt: skip
 NAME = re.compile(r"\{([^}]*)\}")
-PLAIN = set("‘’“”–—…•×°±£€") | {chr(n) for n in range(0xC0, 0x100)}  # beyond ASCII, what the paper's font and encoding have
 
 
 def latex(text: object) -> str:
-    """Text from data for LaTeX: escaped, and letters that the font lacks as their code point."""
-    line = "".join(c if c.isascii() or c in PLAIN else f"U+{ord(c):04X}" for c in escape_latex(text) if c.isprintable())
+    """Text from data for LaTeX prose: escaped, and dashes and quotes as they are typed."""
+    line = escape_latex(text)
     return line if line == "--" else line.replace("--", "-{}-").replace("'", r"\textquotesingle{}")
 
 

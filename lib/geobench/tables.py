@@ -6,21 +6,25 @@ from pathlib import Path
 
 import numpy as np
 
+from geobench.errors import printable
+
 LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "[": "{[}", "]": "{]}", "*": "{*}", "|": r"\textbar{}",
+    "[": "{[}", "]": "{]}", "*": "{*}", "|": r"\textbar{}", "`": r"\textasciigrave{}",
 }  # fmt: skip
+PLAIN = set("‘’“”–—…•×°±£€") | {chr(n) for n in range(0xC0, 0x100)}  # beyond ASCII, what fonts in T1 encoding have
 
 
 def escape_latex(text: object) -> str:
-    """Text from data, harmless in LaTeX."""
-    return " ".join("".join(LATEX.get(c, c) for c in str(text)).split())
+    """Text from data, harmless in LaTeX: commands as text; control characters and letters that common fonts lack as U+XXXX."""
+    line = " ".join(str(text).split())
+    return "".join(LATEX.get(c, c if c.isascii() and c.isprintable() or c in PLAIN else f"U+{ord(c):04X}") for c in line)
 
 
 def escape_markdown(text: object) -> str:
     """Text from data, harmless in a Markdown table cell."""
-    return " ".join(str(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").split())
+    return printable(" ".join(str(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").split()))
 
 
 def cell(value: object, decimals: int = 3) -> str:
