@@ -146,7 +146,8 @@ def chosen_edits(work, ranker: str) -> dict[str, list[dict]]:
     Where the run has none of them, its first variant, with a warning.
     """
     edits, p = work.edits(), work.params
-    asked = [names for names in (p.ladder_variants, p.generate_variants if parse_name(ranker)[1] == "generate" else None) if names is not None]
+    replies = p.generate_variants if parse_name(ranker)[1] == "generate" else None
+    asked = [names for names in (p.ladder_variants, replies) if names is not None]
     kept = {v: rows for v, rows in edits.items() if all(v in names for names in asked)}
     if not kept:
         first = next(iter(edits))

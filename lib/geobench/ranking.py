@@ -7,7 +7,7 @@ from geobench import catalog
 from geobench.orders import evaluation_orders, released_orders
 from geobench.rankers import folder_name, open_ranker, parse_name
 from geobench.rankers.base import Job, Ranking
-from geobench.records import Records, read_records
+from geobench.records import Records, read_records, sound
 from geobench.run import Run, sha, unit
 
 
@@ -89,10 +89,14 @@ def read_ranks(run: Run, name: str) -> tuple[list[dict], list[dict]]:
     """(clean records, edited records with their variant) of one ranker, for metrics.per_target; ranks of older texts are left out."""
     folder = run.folder / "ranks" / folder_name(name)
     texts = {(v, *unit(r)): sha(r["text"]) for v, rows in run.edits().items() for r in rows}
-    clean = list({unit(r): r for r in read_records(folder / "clean.jsonl")}.values())
+    clean = _read(folder / "clean.jsonl")
     edited = []
     for variant in sorted({v for v, *_ in texts}):
         if (folder / f"{variant}.jsonl").exists():
-            rows = {unit(r): r | {"variant": variant} for r in read_records(folder / f"{variant}.jsonl")}
+            rows = {unit(r): r | {"variant": variant} for r in _read(folder / f"{variant}.jsonl", "text_sha")}
             edited += [r for key, r in rows.items() if texts.get((variant, *key)) == r["text_sha"]]
     return clean, edited
+
+
+def _read(file, *needed: str) -> list[dict]:
+    return sound(read_records(file), file, ("orders", "ranks", *needed))
