@@ -96,7 +96,8 @@ def test_records_that_do_not_belong_are_refused_by_name(work):
     rank_all(work, "bm25")
     edits, ranks = work.folder / "edits" / "injection.jsonl", work.folder / "ranks" / "bm25" / "injection.jsonl"
     whole, ranked, first = edits.read_text(), ranks.read_text(), work.tasks[0]
-    for changes, said in (({"variant": "tap"}, "expected `injection`, got `tap`"), ({"target": 99}, "99: no such item among the run's lists")):
+    bad = (({"variant": "tap"}, "expected `injection`, got `tap`"), ({"target": 99}, "99: no such item among the run's lists"))
+    for changes, said in bad:
         tampered(edits, **changes)
         with pytest.raises(GeoBenchError, match=said):
             work.edits()
