@@ -12,7 +12,8 @@ from geobench.errors import printable
 LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "[": "{[}", "]": "{]}", "*": "{*}", "|": r"\textbar{}", "`": r"\textasciigrave{}", "\u00a0": "~", "\u2212": r"\ensuremath{-}", "\u2248": r"\ensuremath{\approx}",
+    "[": "{[}", "]": "{]}", "*": "{*}", "|": r"\textbar{}", "`": r"\textasciigrave{}",
+    "\u00a0": "~", "\u2212": r"\ensuremath{-}", "\u2248": r"\ensuremath{\approx}",
     "\u2264": r"\ensuremath{\le}", "\u2265": r"\ensuremath{\ge}", "\u2192": r"\ensuremath{\to}",
 }  # fmt: skip
 TYPESET = "–—‘’‚“”„†‡•…‰‹›€™"  # beyond Latin letters
