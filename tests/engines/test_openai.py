@@ -175,7 +175,7 @@ def test_what_needs_a_model_in_reach_refuses_an_api(api_model, cameras, tmp_path
     with pytest.raises(GeoBenchError, match="does not give log-probabilities of a given text"):
         list(perplexity.score(engine, ["text"]))
     with pytest.raises(GeoBenchError, match="sts needs gradients of a local .*OpenAIModel gives none"):
-        list(optimise.run(sts, [Task(cameras, 1)], engine, None, load("smoke"), tmp_path))
+        list(optimise.run(sts, [Task(cameras, 1)], engine, None, load("smoke"), tmp_path, {}))
     with pytest.raises(GeoBenchError, match="does not give the tokens of a prompt"):
         margins(engine, chats(1)[0], [("a", "b")])
 
