@@ -22,7 +22,7 @@ def registry(monkeypatch):
 
 @pytest.mark.parametrize("values, said", [
     ({"optimised_on": "paged"}, "white_box: `paged` runs under vLLM, which does not give gradients; use a local model"),
-    ({"reference_model": "served"}, "reference_model: `served` is served over an API, which does not give log-probabilities of a given text"),
+    ({"reference_model": "served"}, "reference_model: `served` is served over an API, which does not give log-probabilities"),
     ({"black_box": ["tap__paged"], "tap_ranker": "other:generate"}, "tap_ranker: `other` and TAP's attacker `paged` both run under vLLM"),
     ({"judge": "minilm"}, "judge: expected a causal language model (kind `causal_lm`), got `minilm`, a `bi_encoder`"),
     ({"white_box": ["sts", "sts__smollm2-135m"]}, "variant `sts__smollm2-135m` is asked for twice"),

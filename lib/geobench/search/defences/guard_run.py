@@ -20,7 +20,8 @@ LEARNT = ("clean", "ip", "id")
 
 def load_part(p, search_folder: Path) -> list:
     """The training part: the embedded one, training.jsonl of `search_corpus`, or the one that notebook 11 made of public queries."""
-    made = {"embedded": "", "geo_bench": search_folder}.get(p.search_corpus, p.search_corpus)
+    places: dict[str, str | Path] = {"embedded": "", "geo_bench": search_folder}
+    made = places.get(p.search_corpus, p.search_corpus)
     own = Path(made) / "training.jsonl" if made else None
     triples = load_triples(own if own and own.exists() else None)
     pool.check_triples(triples)
