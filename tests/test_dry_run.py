@@ -79,3 +79,15 @@ def test_a_model_without_throughput_leaves_its_hours_open(monkeypatch):
 
     monkeypatch.setattr(dry_run, "spec", lambda name: replace(spec(name), throughput=None))
     assert "hours unknown: no `throughput` in models.yaml" in dry_run.estimate(made(rankers=["bm25"], main_ranker="bm25"))
+
+
+def test_the_smoke_profile_s_hours_are_within_a_factor_of_two_of_the_readme_s_half_hour():
+    import re
+
+    said = re.search(r"in all about ([\d.]+) hours", dry_run.estimate(runner.plan("smoke")))
+    assert 0.25 <= float(said[1]) <= 1.0
+
+
+def test_the_search_track_alone_has_hours_too():
+    text = dry_run.estimate(runner.plan("smoke", only=["11", "12"]))
+    assert "smollm2-135m: 0.5 GB of weights, plan for 1; about 0." in text and "in all about 0." in text

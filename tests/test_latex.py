@@ -4,7 +4,7 @@ from geobench import latex
 
 
 def test_text_from_data_is_harmless():
-    assert latex.latex("a_b\\c {x} é 漢 \x1b'") == r"a\_b\textbackslash{}c \{x\} é \texttt{U+6F22} \textquotesingle{}"
+    assert latex.latex("a_b\\c {x} é 漢 \x1b'") == r"a\_b\textbackslash{}c \{x\} é \texttt{U+6F22} \texttt{U+001B}\textquotesingle{}"
     assert latex.latex("--run") == "-{}-run" and latex.latex("--") == "--"
 
 

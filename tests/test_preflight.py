@@ -208,7 +208,6 @@ def test_a_bad_search_corpus_or_training_part(elsewhere, capsys):
 
 
 def test_the_search_track_s_models_are_looked_for():
-    judged = load("smoke", {"datasets": ["ragroll"], "search_judge": "gpt-4o-mini"})
-    assert set(preflight.needed_models(judged, ["12_search_answers", "13_guard"])) == {"minilm", "smollm2-135m", "gpt-4o-mini"}
-    guarded = load("smoke", {"datasets": ["ragroll"], "search_guard_encoder": "deberta-v3-base"})
-    assert preflight.needed_models(guarded, ["13_guard"]) == ["deberta-v3-base"]
+    p = load("smoke", {"datasets": ["ragroll"], "search_judge": "gpt-4o-mini", "search_guard_encoder": "deberta-v3-base"})
+    assert set(preflight.needed_models(p, ["12_search_answers"])) == {"minilm", "smollm2-135m", "gpt-4o-mini"}
+    assert preflight.needed_models(p, ["13_guard"]) == ["deberta-v3-base"]

@@ -1,4 +1,4 @@
-"""A model that cannot play its role is refused by name before anything loads."""
+"""Engines and roles: what an engine cannot give is refused from the parameters alone."""
 
 import pytest
 
@@ -9,31 +9,39 @@ from geobench.params import load
 
 
 @pytest.fixture(autouse=True)
-def registry(monkeypatch):
-    real = models.spec
-
-    def spec(name):
-        served = {"served": "openai", "paged": "vllm", "other": "vllm"}
-        return ModelSpec(name=name, weights=f"hf:x/{name}", engine=served[name], read_outs=["generate"]) if name in served else real(name)
-
-    for module in ("geobench.models", "geobench.roles", "geobench.rankers"):
-        monkeypatch.setattr(f"{module}.spec", spec)
+def rows(monkeypatch):
+    known = dict(models.registry())
+    for name in ("one", "two"):
+        known[name] = ModelSpec(name, "path:/w", engine="vllm", read_outs=("generate", "cross_encoder"))
+    known["served"] = ModelSpec("served", "openai:x", engine="openai", read_outs=("generate",))
+    monkeypatch.setattr(models, "registry", lambda path=None: known)
 
 
 @pytest.mark.parametrize("values, said", [
-    ({"optimised_on": "paged"}, "white_box: `paged` runs under vLLM, which does not give gradients; use a local model"),
-    ({"reference_model": "served"}, "reference_model: `served` is served over an API, which does not give log-probabilities"),
-    ({"black_box": ["tap__paged"], "tap_ranker": "other:generate"}, "tap_ranker: `other` and TAP's attacker `paged` both run under vLLM"),
-    ({"judge": "minilm"}, "judge: expected a causal language model (kind `causal_lm`), got `minilm`, a `bi_encoder`"),
+    ({"white_box": ["sts__one"]}, "white_box: `one` runs under vLLM, which does not give gradients; use a local model"),
+    ({"white_box": ["sts__served"]}, "white_box: `served` is served over an API, which does not give gradients"),
+    ({"reference_model": "served"}, "reference_model: `served` is served over an API, which does not give log-probabilities of"),
+    ({"black_box": ["tap__one"], "tap_ranker": "two:generate"}, "tap_ranker: `two` and TAP's attacker `one` both run under vLLM"),
+])  # fmt: skip
+def test_it_is_refused(values, said):
+    with pytest.raises(GeoBenchError, match=said):
+        load("smoke", values)
+
+
+@pytest.mark.parametrize("values", [
+    {"reference_model": "one", "judge": "one"}, {"black_box": ["tap__one"], "tap_ranker": "one:generate"},
+    {"black_box": ["tap__one"], "tap_ranker": "bm25"}, {"black_box": ["zero_shot__one"], "tap_ranker": "two:generate"},
+    {"rankers": ["one:generate"], "main_ranker": "one:generate", "rank_structure": "numbers"},
+])  # fmt: skip
+def test_it_is_allowed(values):
+    assert load("smoke", values)
+
+
+@pytest.mark.parametrize("values, said", [
+    ({"judge": "minilm"}, "judge: expected a causal language model .*, got `minilm`, a `bi_encoder`"),
     ({"white_box": ["sts", "sts__smollm2-135m"]}, "variant `sts__smollm2-135m` is asked for twice"),
     ({"generate_stride": 3}, "generate_stride: expected less than generate_window"),
 ])  # fmt: skip
-def test_refused(values, said):
-    with pytest.raises(GeoBenchError) as error:
+def test_models_that_cannot_play_their_role(values, said):
+    with pytest.raises(GeoBenchError, match=said):
         load("smoke", values)
-    assert said in str(error.value)
-
-
-def test_the_profiles_pass():
-    for profile in ("smoke", "paper", "paper_v1", "released"):
-        assert load(profile).judge

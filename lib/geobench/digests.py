@@ -39,6 +39,7 @@ def _searched(params: Params, folder: Path, name: str) -> list[Path]:
     files += sorted(f for f in Path(params.search_folder).rglob("*test*") if f.is_file()) if params.search_folder else []
     files += [Path(params.search_guard_folder) / "guard.json"] if params.search_guard_folder else []
     files += [search / "instances.jsonl", search / "training.jsonl"] if name >= "12" else []
+    files += sorted(search.glob("labels*.csv"))
     if name >= "14":
         files += [search / "guard" / "guard.json", search / "contexts.jsonl", *sorted(search.glob("answers/*.jsonl"))]
     if name >= "15":

@@ -2,10 +2,13 @@
 
 from geobench import catalog, workload
 from geobench.attacks import METHODS, entries, named
+from geobench.endless import endless
 from geobench.engines.api import settings
+from geobench.errors import GeoBenchError
+from geobench.ladder_workload import ladder
 from geobench.models import spec
-from geobench.rankers import parse_name
 
+START = 8.0  # seconds that a notebook takes beside its models (a process, imports, loading weights): an assumption
 BYTES = {"float32": 4, "float16": 2, "bfloat16": 2, "auto": 2}
 OVERHEAD = 1.2  # of the weights: keys, values and activations of a batch
 
@@ -15,12 +18,11 @@ def estimate(made) -> str:
     p = made.params
     search = _search_lines(made)
     if all(n >= "11" for n in made.chosen):
-        return "\n".join([f"would run in {made.folder}: {', '.join(made.chosen)}", *search])
+        lines = [f"would run in {made.folder}: {', '.join(made.chosen)}", *search, *_models(_rated(made), len(made.chosen))]
+        return "\n".join([*lines, *(f"warning: {said}" for said in endless(p, _rated(made)))])
     chosen = catalog.select(p.datasets, p.lists_per_dataset, p.targets_per_list, p.seed, p.target_rule)
-    targets = sum(len(s.targets) for s in chosen)
-    edits, rankings = workload.editing(p, chosen), [workload.ranking(p, chosen, ranker) for ranker in p.rankers]
-    found = [*edits, *rankings, *workload.detection(p, chosen)]
-    ours = [work for work in found if work.notebook in made.chosen]
+    targets, rankings = sum(len(s.targets) for s in chosen), [workload.ranking(p, chosen, ranker) for ranker in p.rankers]
+    ours = [work for work in _ranking_track(p, chosen) if work.notebook in made.chosen]
     lines = [
         f"would run in {made.folder}: {', '.join(made.chosen)}",
         f"{len(chosen)} lists, {targets} targets, {len(entries(p)) + len(p.external_edits)} variants",
@@ -28,9 +30,25 @@ def estimate(made) -> str:
         _edits_line(p, targets),
         "tokens are estimates (characters / 4, texts at their limits); `repeated` is input that follows an equal prefix",
         *(line for name in dict.fromkeys(w.notebook for w in ours) for line in _notebook(name, ours)),
-        *_models(ours),
+        *search,
+        *_models([*ours, *_rated(made)], len(made.chosen)),
+        *(f"warning: {said}" for said in endless(p, [*ours, *_rated(made)])),
     ]
-    return "\n".join([*lines, *search])
+    return "\n".join(lines)
+
+
+def _ranking_track(p, chosen) -> list:
+    rankings = [workload.ranking(p, chosen, ranker) for ranker in p.rankers]
+    return [*workload.editing(p, chosen), *rankings, *workload.detection(p, chosen), *ladder(p, chosen)]
+
+
+def refuse_endless(made) -> None:
+    """GeoBenchError for a plan with work that no device finishes."""
+    p = made.params
+    chosen = catalog.select(p.datasets, p.lists_per_dataset, p.targets_per_list, p.seed, p.target_rule)
+    found = [*(_ranking_track(p, chosen) if any(n < "11" for n in made.chosen) else []), *_rated(made)]
+    if lines := endless(p, [work for work in found if work.notebook in made.chosen]):
+        raise GeoBenchError(f"this cannot finish: {'; '.join(lines)}")
 
 
 def _ranking_line(p, work, ranker: str, targets: int) -> str:
@@ -61,9 +79,9 @@ def _sum(found: list, name: str) -> int:
     return sum(getattr(work, name) for work in found)
 
 
-def _models(found: list) -> list[str]:
+def _models(found: list, notebooks: int) -> list[str]:
     """Memory, hours and dollars per model; sums at the end."""
-    lines, hours, dollars, unknown = [], 0.0, 0.0, []
+    lines, hours, dollars, unknown = [], notebooks * START / 3600, 0.0, []
     for model in dict.fromkeys(w.model for w in found if w.model != "bm25"):
         row, mine = spec(model), [w for w in found if w.model == model]
         if row.engine == "openai":
@@ -92,11 +110,20 @@ def _dollars(row, mine: list) -> tuple[float | None, float | None]:
 
 
 def _hours(row, mine: list) -> float | None:
-    """Input at the row's prefill rate (repeated input is free where the read-out shares it), output at its decoding rate."""
+    """Input at the row's prefill rate, without what is computed once for many calls; output at its decoding rate."""
     if not row.throughput:
         return None
-    free = sum(w.repeated for w in mine if w.notebook == "05_ranking" and parse_name(w.what)[1] == "attention")
-    return ((_sum(mine, "tokens_in") - free) / row.throughput["input"] + _sum(mine, "tokens_out") / row.throughput["output"]) / 3600
+    read = _sum(mine, "tokens_in") - _sum(mine, "free")
+    return (read / row.throughput["input"] + _sum(mine, "tokens_out") / row.throughput["output"]) / 3600
+
+
+def _rated(made) -> list:
+    """The search track's work on models with a `throughput`; what the others cost is estimated with the search track's lines."""
+    from geobench.search.workload import search_work
+
+    if not any(n >= "11" for n in made.chosen):
+        return []
+    return [work for work in search_work(made.params) if work.notebook in made.chosen and spec(work.model).throughput]
 
 
 def _search_lines(made) -> list[str]:

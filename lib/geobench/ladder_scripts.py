@@ -91,7 +91,7 @@ class Scripts:
         p = work.params
         self.work, self.name = work, ranker
         factors_of(ranker)
-        self.ranker = open_ranker(ranker, p.batch_size, p.rank_tokens, p.parse_mode, p.rank_structure)
+        self.ranker = open_ranker(ranker, p.batch_size, p.rank_tokens, p.parse_mode, p.rank_structure, p.generate_window, p.generate_stride)
         self.rule = Protocol(protocol(p, self.ranker).count, False, p.seed)  # orders shared by all targets, whatever the run's mode
         self.edits = {variant: {unit(r): r for r in rows} for variant, rows in chosen_edits(work, ranker).items()}
 

@@ -7,7 +7,7 @@ LONG, PART = 16, 8  # letters from which a word may break, and between breaks
 
 def latex(text: object) -> str:
     """Text from data for LaTeX: escaped, and letters that the font lacks as their code point."""
-    line = escape_latex("".join(c for c in str(text) if c.isprintable() or c.isspace()))
+    line = escape_latex(text)
     return line if line == "--" else line.replace("--", "-{}-").replace("'", r"\textquotesingle{}")
 
 

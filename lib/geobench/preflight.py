@@ -21,6 +21,10 @@ def check(made, weights: bool = True) -> None:
     for file in made.params.external_edits if "03_black_box" in made.chosen else ():
         external.read(file, selected)
     check_orders(made, selected)
+    if weights:
+        from geobench.dry_run import refuse_endless
+
+        refuse_endless(made)
     if weights and made.params.executor == "ray":
         from geobench.executors.workers import require_ray
 

@@ -39,6 +39,23 @@ def differences(old: dict, new: dict, prefix: str = "") -> list[str]:
     return lines
 
 
+def sound(records: list[dict], path: Path, needed: Iterable[str] = (), key: Iterable[str] = (*UNIT, "variant", "text_sha")) -> list[dict]:
+    """The records of a file, each of which has its unit and what is `needed`, and comes once; GeoBenchError names the first that does not.
+
+    The same unit may stand there again with another text (`text_sha`), which supersedes the older one.
+    """
+    seen = set()
+    for number, record in enumerate(records, 2):
+        if lost := [name for name in (*UNIT, *needed) if name not in record]:
+            raise GeoBenchError(f"{path}:{number}: a record without {', '.join(lost)}: {came(record)}")
+        mine = tuple(record.get(name) for name in key)
+        if mine in seen:
+            where = f"{record['dataset']}/{record['list']}, target {record['target']}"
+            raise GeoBenchError(f"{path}:{number}: {where}: this target comes twice")
+        seen.add(mine)
+    return records
+
+
 class Records:
     """An open record file: `done` maps a unit's key to its record, `append` writes and flushes one."""
 

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
+from geobench.errors import printable
+
 LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "[": "{[}", "]": "{]}", "*": "{*}", "|": r"\textbar{}", "\u00a0": "~", "\u2212": r"\ensuremath{-}", "\u2248": r"\ensuremath{\approx}",
+    "[": "{[}", "]": "{]}", "*": "{*}", "|": r"\textbar{}", "`": r"\textasciigrave{}",
+    "\u00a0": "~", "\u2212": r"\ensuremath{-}", "\u2248": r"\ensuremath{\approx}",
     "\u2264": r"\ensuremath{\le}", "\u2265": r"\ensuremath{\ge}", "\u2192": r"\ensuremath{\to}",
 }  # fmt: skip
 TYPESET = "–—‘’‚“”„†‡•…‰‹›€™"  # beyond Latin letters
@@ -30,7 +33,7 @@ def _typeset(c: str) -> bool:
 
 def escape_markdown(text: object) -> str:
     """Text from data, harmless in a Markdown table cell."""
-    return " ".join(str(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").split())
+    return printable(" ".join(str(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").split()))
 
 
 def cell(value: object, decimals: int = 3) -> str:

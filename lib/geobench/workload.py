@@ -21,7 +21,8 @@ PASSES = {"sts": 3, "raf": 3}  # of the incumbent: forward and backward
 
 @dataclass
 class Work:
-    """Calls of one model in one notebook. repeated: input tokens that follow an equal prefix; limit: most tokens out."""
+    """Calls of one model in one notebook. repeated: input tokens that follow an equal prefix; limit: most tokens out; free: input tokens
+    that are computed once for many calls, and so cost no time."""
 
     notebook: str
     model: str
@@ -31,6 +32,7 @@ class Work:
     tokens_out: int = 0
     repeated: int = 0
     limit: int = 0
+    free: int = 0
 
 
 def tokens(text: str) -> int:
@@ -80,10 +82,11 @@ def orders_of(params, ranker: str) -> int:
     return (params.generate_orders or params.orders) if read_out == "generate" else params.orders
 
 
-def ranking(params, chosen, ranker: str) -> Work:
-    """Clean lists once per order, and every edit under the same orders; pointwise rankers score edited items alone."""
+def ranking(params, chosen, ranker: str, methods: list[str] | None = None) -> Work:
+    """Clean lists once per order, every edit (of a target and method) under the same; pointwise rankers score edited items alone."""
     model, read_out = parse_name(ranker)
-    count, methods, work = orders_of(params, ranker), ranked_methods(params, ranker), Work("05_ranking", model or "bm25", ranker, 0, 0)
+    count, work = orders_of(params, ranker), Work("05_ranking", model or "bm25", ranker, 0, 0)
+    methods = ranked_methods(params, ranker) if methods is None else methods
     own = params.orders_mode == "released" and read_out in ("generate", "attention")
     for one in chosen:
         lines, (before, after), size = line_tokens(one.list), frame_tokens(one.list), len(one.list)
@@ -102,6 +105,7 @@ def ranking(params, chosen, ranker: str) -> Work:
                 work.tokens_out, work.limit = work.tokens_out + count * reply, work.limit + count * most
                 work.repeated += 0 if alone or windows > 1 else count * (before + (sum(lines) - lines[task.target - 1]) // 2) * (size > 1)
     work.limit = work.limit if read_out == "generate" else 0
+    work.free = work.repeated if read_out == "attention" else 0
     return work
 
 
@@ -115,8 +119,14 @@ def _windows(params, read_out: str, size: int) -> tuple[int, float]:
 
 def tap_nodes(params) -> int:
     """The most nodes of one tree."""
-    kept = [min(params.tap_width, params.tap_roots * params.tap_branching**depth) for depth in range(params.tap_depth - 1)]
-    return params.tap_roots + sum(kept) * params.tap_branching
+    level = nodes = params.tap_roots
+    for depth in range(1, params.tap_depth):
+        kept = min(params.tap_width, level)
+        level = kept * params.tap_branching
+        nodes += level
+        if min(params.tap_width, level) == kept:  # every further level is like this one
+            return nodes + (params.tap_depth - 1 - depth) * level
+    return nodes
 
 
 def editing(params, chosen) -> list[Work]:
@@ -155,22 +165,25 @@ def _search(params, tasks, notebook, ranker, variant, count: int, more: int) -> 
         if read_out == "generate":
             work.tokens_out += count * sum(tokens(f"{n}. {item.name}\n") for n, item in enumerate(task.list.items, 1))
             work.limit += count * 512
+    work.free = work.repeated if read_out == "attention" else 0
     return work
 
 
 def _optimised(params, tasks, variant, method, model) -> list[Work]:
-    """Steps of a white-box method, and its tests on held-out orders."""
-    own = family(method)
-    steps = getattr(params, f"{own}_steps") * params.optimisation_seeds
+    """Steps of a white-box method, the objective's mean at each test (with the clean prefixes), and its tests on held-out orders."""
+    steps, orders, size = (getattr(params, f"{family(method)}_{name}") for name in ("steps", "orders", "tokens"))
     rows = params.stealthrank_rows if method == "stealthrank" else 1
+    tests = (math.ceil(steps / params.test_every) + 1) * params.optimisation_seeds * rows
+    steps *= params.optimisation_seeds
     tried = {"sts": params.sts_candidates, "random_search": params.sts_candidates + 1, "raf": params.raf_top}.get(method, 0)
     work = Work("02_white_box", model, variant, steps * len(tasks) * (rows if method == "stealthrank" else 1 + tried), 0)
+    tested = Work("02_white_box", model, f"objective of {variant}", len(tasks) * tests * orders, 0)
     for task in tasks:
-        lines, (_, after) = line_tokens(task.list), frame_tokens(task.list)
-        tail = getattr(params, f"{own}_tokens") + (sum(lines) - lines[task.target - 1]) // 2 + after
-        work.tokens_in += steps * tail * (3 * rows if method == "stealthrank" else PASSES.get(method, 0) + tried)
-    tests = (math.ceil(getattr(params, f"{own}_steps") / params.test_every) + 1) * params.optimisation_seeds * rows * params.test_orders
-    return [work, _search(params, tasks, "02_white_box", params.optimisation_ranker, variant, tests, getattr(params, f"{own}_tokens"))]
+        lines, (before, after) = line_tokens(task.list), frame_tokens(task.list)
+        half = (sum(lines) - lines[task.target - 1]) // 2
+        work.tokens_in += steps * (size + half + after) * (3 * rows if method == "stealthrank" else PASSES.get(method, 0) + tried)
+        tested.tokens_in += orders * (tests * (size + half + after) + before + half)
+    return [work, tested, _search(params, tasks, "02_white_box", params.optimisation_ranker, variant, tests * params.test_orders, size)]
 
 
 def detection(params, chosen) -> list[Work]:
@@ -182,5 +195,6 @@ def detection(params, chosen) -> list[Work]:
     texts = [tokens(t.item.description) + more for t in tasks for more in (0, *(longer(params, m, t) for m in methods))]
     count = len(texts)
     judged = Work("06_detection", params.judge, "judge", count, sum(texts) + fixed * count, count, fixed * (count - 1), count)
+    judged.free = judged.repeated
     read = [min(n, params.perplexity_limit) for n in texts]
     return [judged, Work("06_detection", params.reference_model, "perplexity", len(texts), sum(read))]

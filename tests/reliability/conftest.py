@@ -1,7 +1,9 @@
 """The misbehaving chat server of tests/engines, and children that are killed."""
 
 import importlib.util
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -43,3 +45,13 @@ def child():
     yield start
     for process in started:
         process.end()
+
+
+@pytest.fixture
+def roomy_model(tiny_model, tmp_path):
+    """`path:FOLDER` of a tiny decoder whose context holds the embedded lists."""
+    folder = tmp_path / "roomy"
+    shutil.copytree(tiny_model("llama").spec.locator, folder)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"max_position_embeddings": 8192}))
+    return f"path:{folder}"

@@ -1,9 +1,9 @@
 """Public queries made into a corpus (`search_corpus: geo_bench`): rewrites, the quality gate, instances, and the guard's training part.
 
 As the paper does: a query enters with the rewrites that pass the gate (a failed one is made again `search_gate_rounds` times with the
-gate's reason), and the training part comes from the queries that did not enter: their ID text is made once more with the reason, passes
-or is left out, and their IP text is not gated. `refused.jsonl` says of every other query why. Contested is unknown, and there are no
-keys and no control: verdicts need an LLM judge.
+gate's reason), and the training part comes from the queries that did not enter: their ID text is made once more with the reason and
+passes or is left out, and their IP text is not gated. `refused.jsonl` says of every query that did not enter why. Contested is unknown,
+and there are no keys and no control: verdicts need an LLM judge.
 """
 
 import hashlib

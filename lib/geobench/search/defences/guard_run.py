@@ -18,12 +18,21 @@ DETECTORS = ("guard", "frozen", "tfidf", "encoder_lr")
 LEARNT = ("clean", "ip", "id")
 
 
-def load_part(p, search_folder: Path) -> list:
-    """The training part: the embedded one, training.jsonl of `search_corpus`, or the one that notebook 11 made of public queries."""
-    places: dict[str, str | Path] = {"embedded": "", "geo_bench": search_folder}
-    made = places.get(p.search_corpus, p.search_corpus)
+def read_part(p, search_folder: Path) -> list:
+    """The training part: the embedded one, training.jsonl of `search_corpus`, or the one that notebook 11 made of public queries, which
+    may be empty."""
+    made = {"embedded": "", "geo_bench": search_folder}.get(p.search_corpus, p.search_corpus)
     own = Path(made) / "training.jsonl" if made else None
-    triples = load_triples(own if own and own.exists() else None)
+    if p.search_corpus == "geo_bench" and not own.exists():
+        raise GeoBenchError(f"no training part in {search_folder}: run notebook 11_search_data first (./run_all.sh --only 11_search_data)")
+    if p.search_corpus == "geo_bench" and not own.stat().st_size:
+        return []
+    return load_triples(own if own and own.exists() else None)
+
+
+def load_part(p, search_folder: Path) -> list:
+    """The training part, checked."""
+    triples = read_part(p, search_folder)
     pool.check_triples(triples)
     return triples
 
