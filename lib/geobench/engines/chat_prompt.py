@@ -1,6 +1,7 @@
 """Chat prompts of an engine that has the model's tokenizer: the template, exactly one BOS, and never longer than the context."""
 
 from collections.abc import Callable
+from typing import Any
 
 from geobench.engines.reply import Messages
 from geobench.errors import DoesNotFit, GeoBenchError, came
@@ -8,6 +9,11 @@ from geobench.errors import DoesNotFit, GeoBenchError, came
 
 class ChatPrompts:
     """For engines with `spec`, `tokenizer`, `control` (engines.control_tokens) and `context` (tokens)."""
+
+    spec: Any
+    tokenizer: Any
+    control: Any
+    context: int
 
     def chat_text(self, messages: Messages, add_generation_prompt: bool = True) -> str:
         """The prompt in the model's own template, control tokens in the messages broken (engines.control_tokens); the system text

@@ -59,7 +59,7 @@ class LocalModel(ChatPrompts):
         return self.spec.identity()
 
     @property
-    def context(self) -> int:
+    def context(self) -> int:  # type: ignore[override]
         """Longest sequence in tokens."""
         return int(getattr(self.model.config, "max_position_embeddings", 2048))
 

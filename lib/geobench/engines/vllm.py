@@ -116,7 +116,7 @@ class VllmModel(ChatPrompts):
         from vllm.sampling_params import StructuredOutputsParams
 
         names, seeds = names or [f"prompt {i + 1}" for i in range(len(prompts))], seeds or [0] * len(prompts)
-        render = {str: self.encode, list: self.encode_chat}  # a text is a prompt that was rendered already
+        render: dict[type, Callable] = {str: self.encode, list: self.encode_chat}  # a text is a prompt that was rendered already
         rows = [render[type(p)](p, n, room=decoding.max_new_tokens) for p, n in zip(prompts, names)]
         shown = {"max_tokens": decoding.max_new_tokens, "stop_token_ids": self.ends, "detokenize": False}
         shown |= {"temperature": decoding.temperature, "top_p": decoding.top_p}

@@ -51,7 +51,7 @@ class Ranking:
     ranks: list[list[int]]
     scores: list[list[float]] | None = None
     status: list[str] | None = None
-    replies: list[str] | None = None
+    replies: list | None = None
     finish: list[str] | None = None
 
 

@@ -88,7 +88,7 @@ def rewrite_all(search, queries) -> tuple[list[Instance], list[Triple], list[dic
     return instances, triples, failed
 
 
-def improve(kept, engine, judge: Gate, query, settings: tuple, gated: tuple, rounds: int) -> tuple[dict, dict]:
+def improve(kept, engine, judge: Gate, query, settings: tuple[int, int, str], gated: tuple, rounds: int) -> tuple[dict, dict]:
     """(steps, {step: reason} of what still fails) after at most `rounds` rewrites by the gate's reason; resumable."""
     told: dict[str, str] = {}
     while True:

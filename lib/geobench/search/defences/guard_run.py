@@ -22,7 +22,7 @@ def read_part(p, search_folder: Path) -> list:
     """The training part: the embedded one, training.jsonl of `search_corpus`, or the one that notebook 11 made of public queries, which
     may be empty."""
     made = {"embedded": "", "geo_bench": search_folder}.get(p.search_corpus, p.search_corpus)
-    own = Path(made) / "training.jsonl" if made else None
+    own = Path(str(made)) / "training.jsonl" if made else None
     if p.search_corpus == "geo_bench" and not own.exists():
         raise GeoBenchError(f"no training part in {search_folder}: run notebook 11_search_data first (./run_all.sh --only 11_search_data)")
     if p.search_corpus == "geo_bench" and not own.stat().st_size:
