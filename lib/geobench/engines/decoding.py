@@ -26,13 +26,16 @@ class Decoding:
         return {"max_new_tokens": self.max_new_tokens, "temperature": self.temperature, "top_p": self.top_p}
 
 
+TINY = np.finfo(np.float32).tiny  # a draw of exactly 0, which float32 can give, would beat every logit
+
+
 def choose(logits: torch.Tensor, decoding: Decoding, seed: int, step: int, margin: float) -> tuple[int, bool]:
     """(token id, whether a change of the logits by less than the margin could not have changed it). logits: [V] float32."""
     if decoding.temperature == 0:
         top = logits.topk(2)
         return int(top.indices[0]), bool(top.values[0] - top.values[1] > margin)
     scaled, slack = logits.numpy() / decoding.temperature, margin / decoding.temperature
-    scores = scaled - np.log(np.random.default_rng([seed, step]).standard_exponential(len(scaled), dtype=np.float32))
+    scores = scaled - np.log(np.random.default_rng([seed, step]).standard_exponential(len(scaled), dtype=np.float32).clip(TINY))
     best, tokens = torch.from_numpy(scores).topk(min(64, len(scores)))
     nucleus = _Nucleus(scaled, decoding.top_p, slack)
     sure = True
