@@ -70,9 +70,14 @@ def test_a_query_in_another_language_or_without_words_gets_an_answer(search, que
     assert {a["stance"] for a in again.make_answers(VICTIMS[2])} <= {"false", "hedged", "beside", "true"}
 
 
-@pytest.mark.parametrize("ask,notebook", [
-    (lambda s: s.contexts(), "12_search_answers"), (lambda s: s.answers(VICTIMS[2]), "12_search_answers"),
-                                          (lambda s: quality_rows(s), "11_search_data")])  # fmt: skip
+@pytest.mark.parametrize(
+    "ask,notebook",
+    [
+        (lambda s: s.contexts(), "12_search_answers"),
+        (lambda s: s.answers(VICTIMS[2]), "12_search_answers"),
+        (quality_rows, "11_search_data"),
+    ],
+)
 def test_what_is_missing_names_the_notebook_that_makes_it(search, ask, notebook):
     with pytest.raises(GeoBenchError, match=f"run notebook {notebook} first .*--only {notebook}"):
         ask(search)

@@ -17,7 +17,7 @@ def scores(main, value: str = "asr"):
         y = [n + shift for n in range(len(victims))]
         axes.errorbar(part[value], y, xerr=error, fmt=MARKERS[condition], color=COLOURS[condition], ms=4, lw=0.8, label=LABELS[condition])
     axes.set_yticks(range(len(victims)), [v.replace(":", "\n") for v in victims])
-    axes.invert_yaxis()
+    axes.set_ylim(len(victims) - 0.5, -0.5)
     axes.set(xlim=(-0.04, 1.04), xlabel={"asr": "false claim (ASR score, 95 % interval)", "accuracy": "accuracy (95 % interval)"}[value])
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=6, frameon=False)
     return figure
@@ -35,6 +35,7 @@ def margins(rows: list[dict]):
         axes.scatter(x, range(len(order)), s=10, marker=MARKERS[condition], color=COLOURS[condition], label=LABELS[condition], lw=0)
     axes.axvline(0, color="0.4", lw=0.6, zorder=0)
     axes.set_yticks(range(len(order)), [n.replace("_", " ") for n in order], fontsize=5)
+    axes.set_ylim(-0.7, len(order) - 0.3)
     axes.set(xlabel="preference for the false claim (nats)")
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=6, frameon=False)
     return figure
@@ -43,8 +44,10 @@ def margins(rows: list[dict]):
 def gate_curve(sensitivity):
     """Pass rates over gate thresholds."""
     figure, axes = axes_of(2.0)
-    for name, colour in (("ip", COLOURS["ip"]), ("id", COLOURS["id"]), ("both", "#555555")):
-        axes.plot(sensitivity["threshold"], sensitivity[name], marker="o", ms=3, lw=1, color=colour, label=LABELS.get(name, name))
+    axes.plot(sensitivity["threshold"], sensitivity["both"], marker="o", ms=7, lw=4, color="#BBBBBB", label="both")
+    for name, marker, size, style in (("ip", "^", 4, "-"), ("id", "s", 3, (0, (3, 3)))):  # equal curves stay visible
+        look = {"ls": style, "marker": marker, "ms": size, "color": COLOURS[name], "label": LABELS[name]}
+        axes.plot(sensitivity["threshold"], sensitivity[name], lw=1, **look)
     axes.set(xlabel="gate threshold", ylabel="share that passes", ylim=(-0.03, 1.03))
     axes.legend(fontsize=6, frameon=False)
     return figure

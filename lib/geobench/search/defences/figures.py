@@ -4,6 +4,7 @@ from geobench.figures import axes_of
 from geobench.search.figures import COLOURS, LABELS, MARKERS
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#555555", "#000000", "#8C564B")
+STYLES = ("-", (0, (4, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.5, 1, 1.5)))  # curves that share a stretch stay apart
 
 
 def roc(scores, against: str = "ip"):
@@ -11,10 +12,10 @@ def roc(scores, against: str = "ip"):
     from sklearn.metrics import roc_curve
 
     figure, axes = axes_of(2.6)
-    for colour, (name, part) in zip(PALETTE, scores.groupby("detector", sort=False)):
+    for n, (colour, (name, part)) in enumerate(zip(PALETTE, scores.groupby("detector", sort=False))):
         used = part[part.state.isin(["id", against])].dropna(subset=["score"])
         x, y, _ = roc_curve(used["state"] == "id", used["score"])
-        axes.plot(x, y, color=colour, lw=1, label=name.replace("_", " "))
+        axes.plot(x, y, color=colour, lw=1.2, ls=STYLES[n % len(STYLES)], label=name.replace("_", " "))
     axes.plot([0, 1], [0, 1], color="0.7", lw=0.6, zorder=0)
     axes.set(xlabel=f"{LABELS[against]} documents flagged", ylabel="ID documents flagged", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
     axes.legend(fontsize=5, frameon=False, loc="lower right")
@@ -29,7 +30,7 @@ def block_rates(table, value: str = "target"):
         places = [names.index(d) for d in part["defence"]]
         axes.scatter(part[value], places, color=COLOURS[condition], marker=MARKERS[condition], s=14, label=LABELS[condition], lw=0)
     axes.set_yticks(range(len(names)), [n.replace("_", " ") for n in names])
-    axes.invert_yaxis()
+    axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set(xlim=(-0.03, 1.03), xlabel=f"blocked share of {'target' if value == 'target' else 'all'} chunks")
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=6, frameon=False)
     return figure
@@ -46,7 +47,7 @@ def effects(table):
         axes.errorbar(part["change"], y, xerr=error, fmt="o", ms=3, lw=0.8, color=PALETTE[n], label=victim)
     axes.axvline(0, color="0.5", lw=0.6, zorder=0)
     axes.set_yticks(range(len(names)), [n.replace("_", " ") for n in names])
-    axes.invert_yaxis()
+    axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set(xlabel="change of ASR under ID (95 % interval)")
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=1, fontsize=6, frameon=False)
     return figure
