@@ -25,7 +25,7 @@ def coverage(lists: int, studies: int = 2000, resamples: int = 1000, seed: int =
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--studies", type=int, default=2000)
+    parser.add_argument("--studies", type=int, default=10_000)
     studies = parser.parse_args().studies
     for lists in (3, 4, 6, 10, 20, 50):
         print(f"{lists:3} lists: the 95 % interval covers the truth in {100 * coverage(lists, studies):.1f} % of {studies} studies")

@@ -1,7 +1,7 @@
 """White-box steps side by side with published schemes, correctness checked in the same run.
 
-    PYTHONPATH=lib .venv/bin/python benchmarks/white_box.py [--parts exact screened choice raf stealthrank memory]
-        [--candidates N] [--steps N] [--peer PYTHON]
+    PYTHONPATH=lib .venv/bin/python benchmarks/white_box.py [--parts exact screened raf stealthrank memory choice trajectories
+        random_search] [--candidates N] [--steps N] [--peer PYTHON]
 
 --peer: the python of an environment with nanogcg 0.3.0 and transformers 4.47 (benchmarks/README.md says how to make it); without it
 parts `exact` and `screened` report our seconds alone. One thread, SmolLM2-135M in float32, an embedded list with the target in the
@@ -16,7 +16,10 @@ import resource
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
+
+import white_box_search as found
 
 for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
     os.environ.pop(name, None)
@@ -25,8 +28,9 @@ os.environ["OMP_NUM_THREADS"] = "1"
 PEER = Path(__file__).parent / "peers" / "nanogcg_step.py"
 
 
-def stage(list_number: int = 0, order: int = 0, size: int = 20):
-    """(engine, vocabulary, scene, slot) of one embedded list, the target shown in the middle."""
+def stage(list_number: int = 4, order: int = 0, size: int = 20, place: int | None = None):
+    """(engine, vocabulary, scene, slot) of one embedded list (number 4 has eight items), the target shown at `place`,
+    by default in the middle."""
     import torch
 
     from geobench import catalog
@@ -41,7 +45,8 @@ def stage(list_number: int = 0, order: int = 0, size: int = 20):
     lst = catalog.select(["kitchen", "outdoor", "services"], None, 1, 0)[list_number].list
     shown = tuple(search_orders(lst.key, len(lst), order + 1, 0)[order])
     words = vocabulary(engine)
-    scenes, slot = scenes_of(Task(lst, shown[len(lst) // 2] + 1), engine, [shown], size, words, {})
+    place = len(lst) // 2 if place is None else place % len(lst)
+    scenes, slot = scenes_of(Task(lst, shown[place] + 1), engine, [shown], size, words, {})
     return engine, words, scenes[0], slot
 
 
@@ -57,9 +62,10 @@ def drawn(slot, gradient, words, count: int, seed: int) -> list[list[int]]:
 
 
 def timed(work):
-    start = time.perf_counter()
+    """(value, seconds of this process's one thread): what else the machine does hardly counts."""
+    start = time.process_time()
     value = work()
-    return value, time.perf_counter() - start
+    return value, time.process_time() - start
 
 
 def peer(python: str, engine, here, slot, candidates, batch) -> dict:
@@ -104,7 +110,7 @@ def exact(asked) -> dict:
 
     engine, words, here, slot = stage()
     base = candidates.incumbent(engine.model, here.past, slot, here.tail, here.goal)  # warm
-    slots = drawn(slot, base.gradient, words, asked.candidates, 0)
+    slots = drawn(slot, base.gradient, words, asked.candidates or 64, 0)
     base, gradient = timed(lambda: candidates.incumbent(engine.model, here.past, slot, here.tail, here.goal))
     losses, seconds = timed(lambda: candidates.candidate_losses(engine.model, here.past, slots, here.tail, here.goal, base=base))
     work, rate = floor_seconds(engine, here, slot, slots)
@@ -126,7 +132,7 @@ def screened(asked) -> dict:
 
     engine, words, here, slot = stage()
     base, gradient = timed(lambda: candidates.incumbent(engine.model, here.past, slot, here.tail, here.goal))
-    slots = drawn(slot, base.gradient, words, asked.candidates, 0)
+    slots = drawn(slot, base.gradient, words, asked.candidates or 128, 0)
     (best, loss), seconds = timed(
         lambda: candidates.best_candidate(engine.model, here.past, base, slots, here.tail, here.goal, verify=6)
     )
@@ -141,27 +147,6 @@ def screened(asked) -> dict:
     return row
 
 
-def choice(asked) -> dict:
-    """How often the screened choice is the exhaustive one, over lists, orders and stages of optimisation."""
-    from geobench.kernels import candidates
-
-    same, steps, ranks = 0, 0, []
-    while steps < asked.steps:
-        engine, words, here, slot = stage(steps // 5 % 6, steps // 30)
-        for stage_number in range(5):
-            base = candidates.incumbent(engine.model, here.past, slot, here.tail, here.goal)
-            slots = drawn(slot, base.gradient, words, asked.candidates, 1000 + steps)
-            losses = candidates.candidate_losses(engine.model, here.past, slots, here.tail, here.goal, base=base)
-            screen = candidates.screened_losses(engine.model, here.past, base, slots, here.tail, here.goal)
-            best = losses.index(min(losses))
-            ranks.append(sorted(screen).index(screen[best]))
-            same, steps, slot = same + (ranks[-1] < 6), steps + 1, slots[best] if losses[best] < base.loss else slot
-            if steps == asked.steps:
-                break
-    row = {"part": "choice", "steps": steps, "candidates": asked.candidates, "same": same / steps, "screen_rank_of_best": ranks}
-    return row | {"failed": False}
-
-
 def raf(asked) -> dict:
     """Stage 2 of RAF: losses of many tokens at the last place, against one full-prompt forward per candidate."""
     import torch
@@ -169,7 +154,8 @@ def raf(asked) -> dict:
     from geobench.kernels import candidates
 
     engine, words, here, slot = stage(size=5)
-    tokens = words.inner.nonzero()[:, 0].tolist()[:: max(1, len(words.texts) // asked.candidates)][: asked.candidates]
+    count = asked.candidates or 64
+    tokens = words.inner.nonzero()[:, 0].tolist()[:: len(words.texts) // count][:count]
     slots = [[*slot[:-1], token] for token in tokens]
     base = candidates.incumbent(engine.model, here.past, slot, here.tail, here.goal)
     losses, seconds = timed(lambda: candidates.candidate_losses(engine.model, here.past, slots, here.tail, here.goal, base=base))
@@ -240,11 +226,14 @@ def memory(asked) -> dict:
 
 
 def main() -> int:
-    parts = {f.__name__: f for f in (exact, screened, choice, raf, stealthrank, memory)}
+    parts = {f.__name__: f for f in (exact, screened, raf, stealthrank, memory)}
+    parts |= {f.__name__: partial(f, stage=stage, drawn=drawn) for f in (found.choice, found.trajectories, found.random_search)}
     parser = argparse.ArgumentParser()
     parser.add_argument("--parts", nargs="+", choices=parts, default=list(parts))
-    parser.add_argument("--candidates", type=int, default=128)
-    parser.add_argument("--steps", type=int, default=50)
+    parser.add_argument("--candidates", type=int, default=None, help="default: 64, but 128 in screened, 32 in choice, 24 in trajectories")
+    parser.add_argument("--steps", type=int, default=50, help="of choice")
+    parser.add_argument("--trajectory-steps", type=int, default=6)
+    parser.add_argument("--methods", nargs="+", default=list(found.BUDGETS), help="of random_search")
     parser.add_argument("--peer", default=os.environ.get("NANOGCG_PYTHON"))
     parser.add_argument("--report-peak", action="store_true")
     asked, failed = parser.parse_args(), False

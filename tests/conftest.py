@@ -47,14 +47,14 @@ def _model(kind: str, vocabulary: int):
     if kind == "cross_encoder":
         config = t.XLMRobertaConfig(**shape, max_position_embeddings=1040, num_labels=1, type_vocab_size=1)
         return t.XLMRobertaForSequenceClassification(config)
-    config_class = {"llama": t.LlamaConfig, "qwen2": t.Qwen2Config, "mistral": t.MistralConfig}[kind]
+    config_class = {"llama": t.LlamaConfig, "qwen2": t.Qwen2Config, "mistral": t.MistralConfig, "granite": t.GraniteConfig}[kind]
     config = config_class(**shape, num_key_value_heads=2, max_position_embeddings=1024)
     return t.AutoModelForCausalLM.from_config(config)
 
 
 @pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory):
-    """`tiny_model(kind)` for llama, qwen2, mistral and cross_encoder: the loaded engine, made once per session."""
+    """`tiny_model(kind)` for llama, qwen2, mistral, granite and cross_encoder: the loaded engine, made once per session."""
     import torch
 
     from geobench.engines.encoders import Encoder

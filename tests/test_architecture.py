@@ -65,8 +65,14 @@ def test_notebooks_use_public_names(file):
 
 
 @pytest.mark.parametrize("file", sorted(paths.NOTEBOOKS.glob("*.ipynb")), ids=lambda f: f.stem)
-def test_notebooks_open_with_question_files_cost_and_working_links(file):
+def test_notebooks_open_with_question_method_files_cost_caveat_and_working_links(file):
     first = "".join(json.loads(file.read_text())["cells"][0]["source"])
-    assert [w for w in ("**Question.**", "**Reads**", "**Writes**", "**Cost**") if w not in first] == []
+    assert [w for w in ("**Question.**", "**Method.**", "**Reads**", "**Writes**", "**Cost**", "**Caveat.**") if w not in first] == []
     links = re.findall(r"\]\(([^)]+)\)", first)
     assert links and [link for link in links if not (paths.NOTEBOOKS / link).exists()] == []
+
+
+@pytest.mark.parametrize("file", sorted(paths.NOTEBOOKS.glob("*.ipynb")), ids=lambda f: f.stem)
+def test_every_code_cell_follows_a_sentence(file):
+    cells = json.loads(file.read_text())["cells"]
+    assert [b["id"] for a, b in zip(cells, cells[1:]) if a["cell_type"] == b["cell_type"] == "code"] == []

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from geobench import paths
-from geobench.contrasts import contrast_table, holm_ps, wald_ps
+from geobench.contrasts import _neighbours, contrast_table, holm_ps, wald_ps
 from geobench.errors import GeoBenchError
 from geobench.stats import cluster_bootstrap, paired_difference, wald_p
 
@@ -72,7 +72,28 @@ def test_holm_by_hand_and_without_the_missing():
 
 
 def test_wald_by_hand():
-    assert wald_ps([1.959963984540054, 0, 1, 1], [1, 0, 0, math.nan]).tolist() == pytest.approx([0.05, 1, 0, math.nan], nan_ok=True)
+    found = wald_ps([1.959963984540054, 0, 1, 1, 1], [1, 0, 0, 1e-17, math.nan]).tolist()
+    assert found == pytest.approx([0.05, 1, math.nan, math.nan, math.nan], nan_ok=True)
+
+
+def test_a_pair_without_spread_is_not_significant():
+    frame = study({"a": [1, 1], "b": [1, 1]}, "xyz").sort_values(["variant", "dataset", "list"])
+    frame["nrg"] = np.repeat([0.5, 0.1, 0.1], 4) + np.tile([0, 1 / 3, 1 / 7, 0], 3)  # y and z are equal, x is the same amount above both
+    table = contrast_table(frame, "nrg", 200).set_index(["a", "b"])
+    assert table.loc[("x", "y"), ["mean", "lo", "hi", "se"]].tolist() == pytest.approx([0.4, 0.4, 0.4, 0])
+    assert table["se"].eq(0).all() and table["p"].isna().tolist() == [True, True, False] and table["p"].iloc[2] == 1
+    assert not (table["p_holm"] < 0.05).any()
+    assert table["note"].tolist() == ["no test: every resample of lists gives the same difference"] * 2 + [""]
+
+
+def test_selections_find_what_a_sort_finds():
+    rng = np.random.default_rng(0)
+    for count in (2, 3, 5, 40, 41, 5000):
+        block = rng.normal(size=(3, count)).round(1)  # with ties
+        below = (np.array([2.5, 97.5]) / 100 * (count - 1)).astype(int)
+        want = np.sort(block, axis=1)
+        low, high = _neighbours(block, below)
+        assert (low == want[:, below]).all() and (high == want[:, below + 1]).all()
 
 
 def test_bad_tables_are_refused():
@@ -101,7 +122,7 @@ def test_agrees_with_statsmodels_cluster_robust_errors():
 @pytest.mark.slow
 def test_intervals_cover_the_truth():
     coverage = benchmark("coverage").coverage
-    assert 0.93 <= coverage(lists=50, studies=2000, resamples=1000, seed=0) <= 0.97
+    assert 0.93 <= coverage(lists=50, studies=10_000, resamples=1000, seed=0) <= 0.97
     assert coverage(lists=3, studies=1000, resamples=1000, seed=0) < 0.85  # three lists are too few, and the README says so
 
 

@@ -54,3 +54,18 @@ def test_calibration_on_other_data_sets_alone_says_how_far_it_travels(tmp_path):
     rows = {"detector": "judge", "calibration": ["pooled", "leave one data set out"], "realised": [0.05, 0.25]}
     write_table(pd.DataFrame(rows), tmp_path / "tables", "table_07_calibration", "")
     assert numbers(tmp_path)["calibration.least"] == numbers(tmp_path)["calibration.most"] == 0.25
+
+
+def test_the_defence_that_helps_most_over_victims(tmp_path):
+    change = {"change": [-0.1, -0.5, -0.4, -0.3]}  # guard: -0.3 on average, tfidf: -0.35
+    rows = {"defence": ["guard:drop", "guard:drop", "tfidf:drop", "tfidf:drop"], "victim": ["a", "b", "a", "b"], **change}
+    write_table(pd.DataFrame(rows), tmp_path / "tables", "defence_effect", "")
+    found = numbers(tmp_path)
+    assert (found["defence.best"], found["defence.best.least"], found["defence.best.most"]) == ("tfidf:drop", -0.3, -0.4)
+    said = "The defence that helps most on average, tfidf:drop, changes that score by -0.30 to -0.40 over 2 victims."
+    assert sentences(tmp_path) == [said]
+
+
+def test_steps_and_counts_stay_whole_numbers(tmp_path):
+    write_table(pd.DataFrame({"step": [0, 1], "median words": [46.0, 47.0], "rate": [0, 1]}), tmp_path / "tables", "t", "")
+    assert [str(kind) for kind in table(tmp_path, "t").dtypes] == ["int64", "int64", "float64"]

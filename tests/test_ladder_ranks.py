@@ -49,7 +49,7 @@ def test_sample_settings_by_hand(tmp_path, selection, orders, gain):
 
 def test_all_files_of_a_folder(tmp_path):
     steps = rank_ladders(write(tmp_path), resamples=20)
-    rungs = [2 * (1 + len(f)) + 1 + len(f) for f in (TRACE_FACTORS, SAMPLE_FACTORS)]
+    rungs = [2 * (1 + sum(len(settings) - 1 for settings in f.values())) + 1 + len(f) for f in (TRACE_FACTORS, SAMPLE_FACTORS)]
     assert steps.groupby("texts").size().to_dict() == {"stealthrank__m, ragroll": rungs[0], "sts__m, stsdata": rungs[1]}
     assert selections(tmp_path)["selection"].tolist() == ["best of all", "last", "held out"]
 

@@ -1,21 +1,26 @@
 import pytest
 
 from geobench import run
+from geobench.attacks.base import Task
 from geobench.editing import make_edits
 from geobench.errors import GeoBenchError
-from geobench.ladder_scripts import FACTORS, Scripts, factors_of, scripted
+from geobench.ladder_scripts import FACTORS, Scripts, checkpoints, chosen_edits, factors_of, script_ladders, scripted
 from geobench.params import load
 from geobench.rankers.attention import AttentionRanker
 from geobench.rankers.base import Job, Ranking
 from geobench.rankers.generate import GenerateRanker
+from geobench.records import Records
 
-PUBLISHED, SHARED = ({name: ends[n] for name, ends in FACTORS.items()} for n in (0, 1))
+PUBLISHED, SHARED = ({name: ends[n] for name, ends in FACTORS.items()} for n in (0, -1))
 
 
-def test_factors_depend_on_the_read_out():
-    assert "decoding" in factors_of("smollm2-135m:generate") and "decoding" not in factors_of("smollm2-135m:attention")
+def test_factors_depend_on_the_read_out_the_texts_and_the_orders():
+    assert [*factors_of("smollm2-135m:generate", traced=True)] == ["selection", "items", "query", "template", "decoding", "orders"]
+    assert [*factors_of("smollm2-135m:attention", orders=1)] == ["items", "query", "template"]
     with pytest.raises(GeoBenchError, match="`bm25` sees one item at a time"):
         factors_of("bm25")
+    with pytest.raises(GeoBenchError, match="`bm25` sees one item at a time"):
+        load("smoke", {"ladder_rankers": ["bm25"]})
 
 
 def test_settings_change_the_prompt_and_nothing_else(tiny_model, cameras):
@@ -48,18 +53,74 @@ class Fixed:
             yield job, Ranking([[(i + k) % size + 1 for i in range(size)] for k in range(len(job.orders))])
 
 
-def test_one_order_is_the_first_of_the_median(tmp_path, monkeypatch):
-    values = {"datasets": ["kitchen"], "lists_per_dataset": 1, "ladder_targets": 1, "ladder_variants": ["padding"]}
-    work = run.Run(tmp_path / "r", load("smoke", values))
+def made(tmp_path, monkeypatch, **values):
+    """A run of one list and one target with the controls' edits, and a ranker that ranks by place."""
+    base = {"datasets": ["kitchen"], "lists_per_dataset": 1, "ladder_targets": 1, "ladder_variants": ["padding"],
+            "ladder_rankers": None}  # fmt: skip
+    work = run.Run(tmp_path / "r", load("smoke", base | values))
     work.choose()
     make_edits(work, ["injection", "padding"])
     monkeypatch.setattr("geobench.ladder_scripts.open_ranker", lambda name, *_: Fixed(name))
-    scripts = Scripts(work)
-    config = {k: v for k, v in SHARED.items() if k != "decoding"}
-    median, one = scripts.table(config), scripts.table(config | {"orders": "one"})
+    return work
+
+
+def test_one_order_is_the_first_of_the_median(tmp_path, monkeypatch):
+    work = made(tmp_path, monkeypatch)
+    scripts = Scripts(work, "smollm2-135m:attention")
+    median, one = scripts.table("padding", SHARED), scripts.table("padding", SHARED | {"orders": "one"})
     assert len(median) == len(one) == 1 and set(median.variant) == {"padding"}
     assert one.r_after[0] == work.tasks[0].target and median.r_after[0] != one.r_after[0]
-    file = work.folder / "ladder" / "numbered-protocol-own.jsonl"
+    file = work.folder / "ladder" / "smollm2-135m.attention" / "numbered-protocol-own.jsonl"
     assert len(file.read_text().splitlines()) == 3  # fingerprint, clean list, one edit; both tables come from it
-    with pytest.raises(GeoBenchError, match="ladder_variants: none of tap"):
-        Scripts(run.Run(work.folder, load("smoke", values | {"ladder_variants": ["tap"]})))
+
+
+def test_a_run_without_the_variants_asked_for_says_which_one_it_takes(tmp_path, monkeypatch):
+    work = made(tmp_path, monkeypatch, ladder_variants=["tap"])
+    with pytest.warns(UserWarning, match="ladder_variants: none of tap is among the run's edits; taking injection"):
+        assert [*chosen_edits(work, "smollm2-135m:attention")] == ["injection"]
+
+
+def test_generated_replies_are_made_for_the_variants_of_that_read_out(tmp_path, monkeypatch):
+    work = made(tmp_path, monkeypatch, ladder_variants=["injection", "padding"], generate_variants=["padding", "tap"])
+    assert [*chosen_edits(work, "smollm2-135m:attention")] == ["injection", "padding"]
+    assert [*chosen_edits(work, "smollm2-135m:generate")] == ["padding"]
+
+
+def trace(task):
+    """An optimised edit of the task with three tested checkpoints, the second of which was best on the held-out orders."""
+    found = (("a", 3), ("b", 1), ("c", 2))
+    tested = [{"step": n, "suffix": word, "ranks": [rank], "mean_rank": rank} for n, (word, rank) in enumerate(found)]
+    place = dict(zip(("dataset", "list", "target"), task.key()))
+    return place | {"text": f"{task.item.description} b", "trace": [*tested, {"step": 3, "suffix": "untested"}]}
+
+
+def test_selection_chooses_among_the_tested_checkpoints(cameras):
+    task = Task(cameras, 1)
+    texts = {selection: [t[-1] for t in checkpoints(task, trace(task), selection)] for selection in FACTORS["selection"]}
+    assert texts == {"best of all": ["a", "b", "c"], "last": ["c"], "held out": ["b"]}
+    assert checkpoints(task, {"text": "own"}, "best of all") == ["own"]
+
+
+class ByLetter(Fixed):
+    """Puts a target whose text ends in `c` first, every other where it was."""
+
+    def rank(self, jobs):
+        for job, ranking in super().rank(jobs):
+            if (job.text or "").endswith(" c"):
+                ranking.ranks[0][job.target - 1] = 1
+            yield job, ranking
+
+
+def test_best_of_all_counts_the_best_rank_under_the_script_itself(tmp_path, monkeypatch):
+    work = made(tmp_path, monkeypatch, ladder_variants=["sts__m"], orders=1)
+    task = next(t for t in work.tasks)
+    with Records(work.folder / "edits" / "sts__m.jsonl", {"kind": "edits"}) as records:
+        records.append(trace(task))
+    monkeypatch.setattr("geobench.ladder_scripts.open_ranker", lambda name, *_: ByLetter(name))
+    monkeypatch.setattr("geobench.ladder_scripts.scripted", lambda ranker, config: ranker)
+    table = script_ladders(work)
+    assert set(table["texts"]) == {"sts__m"} and set(table["ranker"]) == {"smollm2-135m:attention"}
+    first = table[table.part == "from published"].set_index("settings")["nrg"]
+    gain = (task.target - 1) / (len(task.list) - 1)
+    script = "objects; recommendation; llama-2"
+    assert gain > 0 and first[[f"best of all; {script}", f"last; {script}", f"held out; {script}"]].tolist() == [gain, gain, 0]

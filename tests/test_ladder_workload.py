@@ -6,10 +6,10 @@ from geobench.params import load
 
 
 def test_rankings_are_scripts_times_orders_times_texts():
-    few = {"ladder_targets": 1, "ladder_variants": ["injection", "padding"]}
+    few = {"ladder_targets": 1, "ladder_variants": ["injection", "padding"], "ladder_rankers": None}
     params = load("smoke", {"datasets": ["kitchen"], "targets_per_list": 2, **few})
     chosen = catalog.select(["kitchen"], None, 2, 0)
     (work,) = ladder(params, chosen)
     # items, query and template have two settings each: eight scripts; the orders are ranked once for both of theirs
     assert work.calls == 8 * params.orders * (len(chosen) + 2 * len(chosen)) and work.notebook == "09_evaluation_ladder"
-    assert ladder(load("smoke", {"rankers": ["bm25"], "main_ranker": "bm25"}), chosen) == []
+    assert ladder(load("smoke", {"rankers": ["bm25"], "main_ranker": "bm25", "ladder_rankers": None}), chosen) == []

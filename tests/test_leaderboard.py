@@ -4,7 +4,7 @@ import yaml
 
 from geobench.catalog import Selected, catalog_sha, write_catalog
 from geobench.errors import GeoBenchError
-from geobench.leaderboard import leaderboard, places
+from geobench.leaderboard import find, leaderboard, places
 from geobench.lists import Item, RankList
 from geobench.records import Records
 from geobench.run import sha
@@ -84,6 +84,12 @@ def test_a_catalog_that_was_not_ranked_is_refused(tmp_path):
 def test_unknown_run(tmp_path):
     with pytest.raises(GeoBenchError, match="no run `.*nothing` \\(a folder with catalog.jsonl\\)"):
         leaderboard([str(tmp_path / "nothing")], tmp_path / "out")
+
+
+def test_a_released_run_says_why_it_cannot_enter(tmp_path):
+    (tmp_path / "released_per_target.csv").write_text("variant\n")
+    with pytest.raises(GeoBenchError, match="holds released records: .*no protocol that another run could share; .*released_intervals.csv"):
+        find(str(tmp_path))
 
 
 def test_text_from_submissions_is_escaped(tmp_path):

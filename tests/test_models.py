@@ -53,6 +53,8 @@ def test_another_engine_is_refused(tmp_path, monkeypatch):
 @pytest.mark.parametrize("row, said", [
     ("{weights: 'openai:x'}", "go together"), ("{weights: 'hf:x', engine: openai}", "go together"),
     ("{weights: 'openai:x', engine: openai, read_outs: [generate, attention]}", "an API offers generate and cross_encoder, not attention"),
+    ("{weights: 'hf:x', engine: vllm, read_outs: [attention]}", "vLLM offers generate and cross_encoder, not attention"),
+    ("{weights: 'hf:x', engine: vllm, kind: bi_encoder}", "`engine: vllm` runs causal language models, not a bi_encoder"),
 ])  # fmt: skip
 def test_an_api_row_is_checked(tmp_path, row, said):
     with pytest.raises(GeoBenchError, match=said):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from geobench.errors import GeoBenchError
-from geobench.orders import evaluation_orders, kendalls_w, released_orders, search_orders
+from geobench.orders import evaluation_orders, is_odd, kendalls_w, released_orders, search_orders, search_split
 
 PINNED_EVALUATION = [[0, 6, 1, 7, 4, 5, 3, 2], [3, 2, 4, 7, 6, 5, 0, 1]]
 PINNED_SEARCH = [[1, 3, 7, 5, 2, 4, 0, 6]]
@@ -123,3 +123,13 @@ def test_kendalls_w_without_ties_is_friedmans_statistic():
 def test_kendalls_w_refuses_what_is_no_table_of_ranks(ranks):
     with pytest.raises(GeoBenchError, match="Kendall"):
         kendalls_w(ranks)
+
+
+def test_orders_to_optimise_on_and_to_choose_by_are_search_orders_apart():
+    held, rest = search_split("d/l", 5, 2, 30, 7)
+    drawn = [tuple(order) for order in search_orders("d/l", 5, 32, 7)]
+    assert held == drawn[:2] and rest == [o for o in dict.fromkeys(drawn) if o not in held] and len(rest) == 30
+    assert all(is_odd(order) for order in held + rest) and not is_odd([0, 1, 2]) and is_odd([1, 0, 2])
+    assert len(search_split("d/l", 3, 2, 8, 0)[1]) == 1
+    with pytest.raises(GeoBenchError, match="list `d/l` of 3 items: test_orders=3 holds all of its 3 search orders out"):
+        search_split("d/l", 3, 3, 8, 0)

@@ -1,11 +1,14 @@
+import os
 import re
+import shutil
+import subprocess
 
 import pandas as pd
 import pytest
 
 from geobench import paper, paths
 from geobench.errors import GeoBenchError
-from geobench.records import Records
+from geobench.figures import axes_of, write_figure
 from geobench.tables import write_table
 
 TEXT = (paths.ROOT / "paper" / "paper.tex").read_text()
@@ -42,6 +45,15 @@ def test_tables_are_narrow_and_name_their_notebook(run, tmp_path):
     assert not (made / "table_search.tex").exists()  # paper.tex shows a gap
 
 
+def test_long_columns_wrap_and_the_ladder_shows_its_path_alone(run, tmp_path):
+    steps = {"texts": "t", "part": ["x", "path"], "step": [1, 1], "changed": ["alone", "orders"], "settings": "one", "nrg": 0.5}
+    write_table(pd.DataFrame(steps), run / "tables", "table_04_published_ranks", "")
+    made = paper.build_paper("mine", tmp_path / "build")
+    assert r"\begin{tabular}{llllll>{\raggedright\arraybackslash}p{0.3\linewidth}}" in (made / "table_published.tex").read_text()
+    ladder = (made / "table_ladder.tex").read_text()
+    assert r"t & 1 & orders & one \\" in ladder and "alone" not in ladder
+
+
 def test_same_run_same_bytes(run, tmp_path):
     def files(folder):
         return {f.name: f.read_bytes() for f in paper.build_paper("mine", folder).iterdir()}
@@ -58,13 +70,6 @@ def test_braces_balance(run, tmp_path):
         assert opened == closed or "newcommand" in text
 
 
-def test_text_from_data_is_harmless():
-    assert paper.latex("a_b\\c {x} é 漢 \x1b'") == r"a\_b\textbackslash{}c \{x\} é U+6F22 U+001B\textquotesingle{}"
-    assert paper.latex("--run") == "-{}-run" and paper.latex("--") == "--"
-    assert paper.shown(-0.5) == "$-$0.50" and paper.shown(float("nan")) == "--"
-    assert paper.shown(1507.0) == "1507" and paper.shown(0.0004) == "4.0e-04" and paper.shown(3) == "3"
-
-
 def test_the_paper_asks_only_for_pieces_that_a_run_can_have():
     assert set(re.findall(r"\\gbtable\{(\w+)\}", TEXT)) == set(paper.TABLES)
     from geobench.inventory import FIGURES
@@ -77,13 +82,25 @@ def test_the_paper_quotes_no_number_by_hand():
     assert re.findall(r"\d+\.\d+|\d+\s*\\%", body) == []
 
 
-def test_the_appendix_holds_the_lexicon_of_the_records(run):
-    with Records(run / "scores" / "keyword.jsonl", {"detector": {"words": ["best"], "phrases": ["#1 choice", "top_rated"]}}):
-        pass
-    settings = {"records": ["ranks"], "setting": ["orders"], "value": ["3"], "of": ["bm25"]}
-    write_table(pd.DataFrame(settings), run / "tables", "table_12_settings", "")
-    text = paper.appendix(run)
-    assert "Words: best." in text and r"Phrases: \#1 choice, top\_rated." in text and r"orders & 3 & bm25 \\" in text
+@pytest.mark.skipif(not shutil.which("pdflatex") or not shutil.which("latexmk"), reason="needs latexmk and TeX Live")
+@pytest.mark.parametrize("whole", [True, False], ids=["whole", "missing pieces"])
+def test_tex_builds_it_without_overfull_lines_and_with_the_same_bytes(run, tmp_path, whole):
+    if whole:
+        write_figure(axes_of(2)[0], run / "figures" / "fig_roc.pdf")
+    else:
+        shutil.rmtree(run)
+        run.mkdir()
+    made = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        shutil.copy(paths.ROOT / "paper" / "paper.tex", tmp_path / name)
+        paper.build_paper("mine", tmp_path / name / "build")
+        told = os.environ | {"SOURCE_DATE_EPOCH": "1767225600", "FORCE_SOURCE_DATE": "1"}
+        order = ["latexmk", "-pdf", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
+        done = subprocess.run(order, cwd=tmp_path / name, capture_output=True, text=True, env=told)
+        assert done.returncode == 0, done.stdout[-2000:]
+        made.append((tmp_path / name / "paper.pdf").read_bytes())
+    assert made[0] == made[1] and "Overfull" not in (tmp_path / "a" / "paper.log").read_text(errors="replace")
 
 
 def test_unknown_run(run):

@@ -156,3 +156,58 @@ def test_damaged_parameters_of_a_run(content, elsewhere, capsys):
     (elsewhere / "results/r").mkdir(parents=True)
     (elsewhere / "results/r/params.yaml").write_text(content)
     assert "params.yaml is damaged" in refused(capsys, *FEW, "--run", "r")
+
+
+@pytest.mark.parametrize("more, said", [
+    (["-p", "white_box=[sts]", "-p", "black_box=[]"], "list `mine/pots`: evaluation uses both orders of its two items; none is left"),
+    (["-p", "white_box=[]", "-p", "black_box=[tap]"], "list `mine/pots`: evaluation uses both orders of its two items; none is left"),
+])  # fmt: skip
+def test_a_list_too_short_to_search_on(more, said, elsewhere, capsys):
+    put_list(elsewhere, A, B)
+    assert said in refused(capsys, *FEW, *more)
+    assert main(["run", "--dry-run", *FEW, "-p", "white_box=[]", "-p", "black_box=[zero_shot]"]) == 0
+
+
+def test_no_parameter_is_infinite_or_nan(capsys):
+    for value in (".inf", ".nan", "-.inf"):
+        assert "raf_guide" in refused(capsys, "-p", f"raf_guide={value}")
+
+
+def test_a_bad_search_corpus_or_training_part(elsewhere, capsys):
+    from geobench.search.corpus import load_instances, load_triples
+
+    one, part = load_instances()[0], load_triples()
+    put_list(elsewhere, A, B)
+    own = [*FEW, "--only", "11", "13", "-p", f"search_corpus={elsewhere}"]
+
+    def put(instance, *triples):
+        (elsewhere / "instances.jsonl").write_text(json.dumps(instance) + "\n")
+        (elsewhere / "training.jsonl").write_text("".join(t.model_dump_json() + "\n" for t in triples))
+
+    row = one.model_dump()
+    for change, said in [
+        ({"sources": row["sources"][:4]}, "`snake_plant_winter`: sources: List should have at least 5"),
+        ({"sources": [*row["sources"][:4], row["sources"][0]]}, "two sources have the same url"),
+        ({"ip_text": ""}, "ip_text: String should have at least 1"),
+        ({"id_text": None}, "id_text: Input should be a valid string"),
+        ({"id_text": "Water it now and then."}, "the false claim"),
+        ({"ip_text": one.clean_text}, "the IP text equals the clean text"),
+        ({"sources": [{**s, "text": " "} for s in row["sources"]]}, "sources.0.text"),
+        ({"ip_text": "<div>" + one.ip_text}, "IP holds HTML"),
+    ]:
+        put(row | change, *part)
+        assert said in refused(capsys, *own)
+    put(row, *(t.model_copy(update={"categories": ["testimonial"]}) for t in part))
+    assert "two categories or more, got testimonial" in refused(capsys, *own)
+    put(row, part[0].model_copy(update={"ip": part[0].clean}), *part[1:])
+    assert "the IP text equals the clean text" in refused(capsys, *own)
+    put(row, part[0].model_copy(update={"categories": ["hearsay"]}), *part[1:])
+    assert "categories.0: Input should be" in refused(capsys, *own)
+    put(row, *part)
+    assert main(["run", "--dry-run", *own]) == 0
+
+
+def test_the_search_track_s_models_are_looked_for():
+    p = load("smoke", {"datasets": ["ragroll"], "search_judge": "gpt-4o-mini", "search_guard_encoder": "deberta-v3-base"})
+    assert set(preflight.needed_models(p, ["12_search_answers"])) == {"minilm", "smollm2-135m", "gpt-4o-mini"}
+    assert preflight.needed_models(p, ["13_guard"]) == ["deberta-v3-base"]

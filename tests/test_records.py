@@ -5,7 +5,7 @@ import json
 import pytest
 
 from geobench.errors import GeoBenchError
-from geobench.records import Records, differences, read_fingerprint, read_records
+from geobench.records import Records, differences, read_fingerprint, read_records, sound
 
 PRINT = {"model": {"name": "a", "revision": "1"}, "seed": 3}
 
@@ -85,3 +85,15 @@ def test_broken_files_are_named(tmp_path):
     path.write_text(json.dumps(unit(1)) + "\n")
     with pytest.raises(GeoBenchError, match="expected the fingerprint"):
         read_records(path)
+
+
+UNIT = {"dataset": "d", "list": "l", "target": 1}
+
+
+def test_a_unit_comes_once_unless_its_text_is_another(tmp_path):
+    first, again = UNIT | {"text_sha": "a"}, UNIT | {"text_sha": "b"}
+    assert sound([first, again], tmp_path / "x") == [first, again]
+    with pytest.raises(GeoBenchError, match="x:3: d/l, target 1: this target comes twice"):
+        sound([first, first], tmp_path / "x")
+    with pytest.raises(GeoBenchError, match="x:2: a record without list, ranks"):
+        sound([{"dataset": "d", "target": 1}], tmp_path / "x", ("ranks",))

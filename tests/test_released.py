@@ -67,7 +67,8 @@ def test_a_file_name_that_says_nothing_is_read_by_its_format(tmp_path, name):
 @pytest.mark.parametrize(
     "rows,name,said",
     [
-        ([TRACE], "stealthbank_m_ragroll.jsonl", "stealthbank_m_ragroll.jsonl: unknown variant 'stealthbank'. Did you mean `stealthrank`?"),
+        ([TRACE], "stealthbank_m_ragroll.jsonl", "line 1: unknown variant 'stealthbank__m'. Did you mean `stealthrank`?"),
+        ([TRACE | {"trace": steps((0, 4, "a"), ("x", 2, "b"))}], "traces.jsonl", "target 2: trace: expected whole numbers .*got 'x'"),
         ([TRACE | {"method": "magic"}], "stealthrank_m_ragroll.jsonl", "line 1: unknown variant 'magic"),
         ([TRACE, TRACE], "stealthrank_m_ragroll.jsonl", "stealthrank__m, ragroll/tent, target 2: this target comes twice"),
         ([TRACE | {"trace": steps((99, 1, "a"))}], "stealthrank_m_ragroll.jsonl", "ragroll/tent, target 2: missing original"),
@@ -89,6 +90,20 @@ def test_a_file_name_that_says_nothing_is_read_by_its_format(tmp_path, name):
 def test_bad_records_are_refused_by_name(tmp_path, rows, name, said):
     with pytest.raises(GeoBenchError, match=said):
         read_released(folder_of(tmp_path, rows, name))
+
+
+def test_a_row_that_names_its_variant_needs_no_method_in_the_name_of_its_file(tmp_path):
+    rows = read_released(folder_of(tmp_path, [TRACE | {"variant": "stealthrank__own"}], "mine_ragroll.jsonl"))
+    assert rows["variant"].tolist() == ["stealthrank__own"]
+
+
+@pytest.mark.parametrize("name", ["raf_stsdata.jsonl.gz", "records.parquet", "traces.json"])
+def test_a_file_that_would_be_passed_over_is_refused(tmp_path, name):
+    folder = folder_of(tmp_path, [TRACE], "traces.jsonl")
+    (folder / name).write_bytes(b"x")
+    (folder / "README.md").write_text("no records, and no harm")
+    with pytest.raises(GeoBenchError, match=f"{name}: expected .jsonl or .csv files"):
+        read_released(folder)
 
 
 def test_folders(tmp_path, monkeypatch):

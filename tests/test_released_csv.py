@@ -43,6 +43,12 @@ def test_our_own_table_is_read(tmp_path):
         ({"nrg": 0.5}, "nrg: ranks give 0.0555556, but the record says 0.5"),
         ({"success@0.1": 1}, "success@0.1: ranks give 0"),
         ({"target_idx": 11}, "target 11: expected a target from 1 to L"),
+        ({"target_idx": 1.5}, "target 1.5: target: expected a whole number, got '1.5'"),
+        ({"L": 10.5}, "L: expected a whole number"),
+        ({"dataset": None}, "line 2: expected a dataset, got 'nan'"),
+        ({"category": None}, "line 2: expected a list, got 'nan'"),
+        ({"ranker": None}, "line 2: expected a ranker, got 'nan'"),
+        ({"kvr": 7}, "kvr: expected a number from 0 to 1, got '7'"),
     ],
 )
 def test_bad_records_are_refused_by_name(tmp_path, change, said):
@@ -65,3 +71,10 @@ def test_an_edited_text_without_its_original(tmp_path):
 def test_a_table_of_something_else(tmp_path):
     with pytest.raises(GeoBenchError, match="x.csv: expected per-target records with variant"):
         read_released(folder_of(tmp_path, {"a": 1}, name="x.csv"))
+
+
+def test_the_same_records_in_two_files_of_no_ranker_are_one_target_twice(tmp_path):
+    folder_of(tmp_path, ROW, name="x.csv")
+    folder_of(tmp_path, ROW, name="y.csv")
+    with pytest.raises(GeoBenchError, match="y.csv: .*comes twice"):
+        read_released(tmp_path)

@@ -53,3 +53,25 @@ def test_folder_of_an_unknown_run_names_the_nearest(run):
 
 def test_no_parameters_where_there_is_no_file(tmp_path):
     assert reproduce.read_params(tmp_path) == {} and "processors" in reproduce.machine()
+
+
+def test_gpus_are_counted_by_name(tmp_path, monkeypatch):
+    tool = tmp_path / "nvidia-smi"
+    tool.write_text("#!/bin/sh\necho 'NVIDIA X, 80 GiB'\necho 'NVIDIA X, 80 GiB'\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    assert reproduce.machine.__wrapped__().endswith("; 2 x NVIDIA X, 80 GiB")
+    tool.write_text("#!/bin/sh\nexit 9\n")
+    assert "NVIDIA" not in reproduce.machine.__wrapped__()
+
+
+def test_dollars_of_a_run(run, tmp_path, monkeypatch):
+    from geobench.replies import ReplyStore
+
+    monkeypatch.setenv("GEOBENCH_REPLIES", str(tmp_path / "replies.sqlite"))
+    assert reproduce.dollars(run) == 0.0 and not (tmp_path / "replies.sqlite").exists()
+    store = ReplyStore()
+    store.pay("k", str(run.resolve()), "m", 10, 5, 0.25)
+    store.pay("k", "another run", "m", 10, 5, 1.0)
+    store.close()
+    assert reproduce.dollars(run) == 0.25

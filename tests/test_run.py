@@ -85,6 +85,32 @@ def test_external_csv(work, tmp_path):
     assert record["target"] == 3 and record["text"].endswith(" Buy it.")
 
 
+def tampered(file, **changes):
+    """The file with its first record changed."""
+    head, first, *rest = file.read_text().splitlines()
+    file.write_text("\n".join([head, json.dumps(json.loads(first) | changes), *rest]) + "\n")
+
+
+def test_records_that_do_not_belong_are_refused_by_name(work):
+    make_edits(work, ["injection"])
+    rank_all(work, "bm25")
+    edits, ranks = work.folder / "edits" / "injection.jsonl", work.folder / "ranks" / "bm25" / "injection.jsonl"
+    whole, ranked, first = edits.read_text(), ranks.read_text(), work.tasks[0]
+    bad = (({"variant": "tap"}, "expected `injection`, got `tap`"), ({"target": 99}, "99: no such item among the run's lists"))
+    for changes, said in bad:
+        tampered(edits, **changes)
+        with pytest.raises(GeoBenchError, match=said):
+            work.edits()
+        edits.write_text(whole)
+    (edits.parent / "gcg.jsonl").write_text(whole)
+    with pytest.raises(GeoBenchError, match="gcg.jsonl: unknown variant `gcg`"):
+        work.edits()
+    (edits.parent / "gcg.jsonl").unlink()
+    ranks.write_text(ranked + ranked.splitlines()[1] + "\n")
+    with pytest.raises(GeoBenchError, match=f"injection.jsonl:4: {first.list.key}, target {first.target}: this target comes twice"):
+        read_ranks(work, "bm25")
+
+
 def test_missing_steps_say_what_to_run(tmp_path):
     empty = run.Run(tmp_path, load("smoke"))
     with pytest.raises(GeoBenchError, match="run notebook 01_data first"):

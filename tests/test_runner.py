@@ -76,7 +76,7 @@ def test_command_line_errors_are_one_line(arguments, said, capsys):
 
 def test_dry_run_counts_rankings(capsys):
     assert main(["run", "--dry-run", "-p", "rankers=[bm25]", "-p", "main_ranker=bm25"]) == 0
-    assert "bm25: 108 rankings (1 orders)" in capsys.readouterr().out  # 6 lists + 17 variants x 6 targets
+    assert "bm25: 114 rankings (1 orders)" in capsys.readouterr().out  # 6 lists + 17 variants x 6 targets
 
 
 def test_notebooks_are_clean():

@@ -1,7 +1,10 @@
 import json
+import shutil
+import subprocess
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from geobench.tables import cell, escape_latex, write_table
 
@@ -27,3 +30,23 @@ def test_cells():
     assert [cell(v) for v in (0.5, 3, None, "x", pd.NA, np.float32(0.5), -0.0001)] == ["0.500", "3", "--", "x", "--", "0.500", "0.000"]
     assert escape_latex("a_b^c~") == r"a\_b\textasciicircum{}c\textasciitilde{}"
     assert escape_latex("[2pt]") == "{[}2pt{]}"
+
+
+HOSTILE = [
+    "\\input{x} \\write18{ls} ^^41 %", "[1cm]", "*", "café Łódź “x” … €", "日本 😀 Ω ≤ →", "zero\u200bwidth \u202e rtl", "\x07\x00\x1b",
+    "\u0301 alone", "".join(map(chr, range(0xA1, 0x180))),
+]  # fmt: skip
+
+
+def test_letters_that_the_fonts_lack_are_shown_by_code():
+    assert escape_latex("日 \u200b\x07") == r"\texttt{U+65E5} \texttt{U+200B}\texttt{U+0007}"
+    assert escape_latex("e\u0301 ≤ x\u00a0y") == r"é \ensuremath{\le} x y"
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not installed")
+def test_hostile_text_compiles(tmp_path):
+    write_table(pd.DataFrame({"a_b%": HOSTILE, "*": range(len(HOSTILE))}), tmp_path, "hostile", "Caption 日 {% & _")
+    head = r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{booktabs}\begin{document}\input{hostile.tex}\end{document}"
+    (tmp_path / "paper.tex").write_text(head)
+    made = subprocess.run(["pdflatex", "-halt-on-error", "-draftmode", "paper.tex"], cwd=tmp_path, capture_output=True, timeout=120)
+    assert made.returncode == 0, made.stdout.decode("latin-1")[-1500:]

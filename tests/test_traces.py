@@ -2,7 +2,7 @@
 
 import math
 
-from geobench.traces import compute_table, curve_table, failure_table, trace_table
+from geobench.traces import compute_table, control_table, curve_table, failure_table, trace_table
 
 
 def edit(target, losses, ranks, tokens=(10, 4)):
@@ -45,3 +45,13 @@ def test_edits_without_a_trace_give_empty_tables():
     plain = [{"variant": "padding", "dataset": "d", "list": "l", "target": 1}]
     for table in (trace_table(plain), compute_table(plain), failure_table(plain), curve_table(trace_table(plain), "loss")):
         assert len(table) == 0
+
+
+def test_an_attack_is_paired_with_the_random_search_of_its_model():
+    mine = [edit(n, [2.0, 1.0], {0: 4, 1: 2}) | {"suffix": "s1"} for n in (1, 2)]
+    other = [edit(n, [2.0, 2.0 - n], {0: 4, 1: 3}, (5, 0)) | {"suffix": "s0", "variant": "random_search__m"} for n in (1, 2, 3)]
+    stranger = [e | {"variant": "random_search__x"} for e in other]
+    (row,) = control_table([*mine, *other, *stranger], 100).to_dict("records")
+    assert (row["variant"], row["targets"], row["difference"], row["share_better"]) == ("sts__m", 2, 0.5, 0.0)  # -1 against -1 and -2
+    assert row["rank_difference"] == -2.0 and row["forward_ratio"] == 2.0  # ranks 2 against 4
+    assert len(control_table(mine)) == 0

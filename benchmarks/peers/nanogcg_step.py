@@ -33,14 +33,14 @@ def main() -> None:
     gcg.before_embeds, gcg.after_embeds, gcg.target_embeds = embed(before), embed(after), embed(target)
     with torch.no_grad():
         gcg.prefix_cache = model(inputs_embeds=gcg.before_embeds, use_cache=True).past_key_values
-    start = time.perf_counter()
+    start = time.process_time()
     gcg.compute_token_gradient(torch.tensor([asked["slot"]]))
-    gradient = time.perf_counter()
+    gradient = time.process_time()
     ids = torch.tensor(asked["candidates"])
     with torch.no_grad():
         rows = torch.cat([embed(ids), gcg.after_embeds.repeat(len(ids), 1, 1), gcg.target_embeds.repeat(len(ids), 1, 1)], dim=1)
         losses = find_executable_batch_size(gcg._compute_candidates_loss_original, asked["batch"] or len(ids))(rows)
-    end = time.perf_counter()
+    end = time.process_time()
     print(json.dumps({"gradient": gradient - start, "losses_seconds": end - gradient, "losses": losses.tolist()}))
 
 

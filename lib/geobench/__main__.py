@@ -80,7 +80,9 @@ def _run(args) -> int:
 
 
 def main(argv: list[str] | None = None) -> int:
+    """Run one command; the exit status: 0 good, 2 for what the caller can mend (one line on standard error), 130 stopped."""
     args = _parser().parse_args(argv)
+    os.environ.setdefault("TQDM_DISABLE", "1")  # no bars of libraries that load weights
     try:
         status = _command(args)
         sys.stdout.flush()

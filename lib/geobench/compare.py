@@ -8,7 +8,8 @@ from pathlib import Path
 
 from geobench import paths
 from geobench.errors import GeoBenchError
-from geobench.published import FIVE, read_published, read_release, release_spearman, spearman_ranges
+from geobench.published import FIVE, read_published, read_release, release_spearman, spearman_ranges, spearman_sets
+from geobench.reproduce import read_params
 from geobench.tables import cell, write_table
 from geobench.variants import method_of
 
@@ -19,19 +20,18 @@ def measured(folder: Path):
     """Long rows (variant, ranker, dataset, metric, value) out of a run's tables."""
     import pandas as pd
 
-    rows = []
+    rows, params = [], read_params(folder)
     if (file := folder / "tables" / "released.csv").exists():
         for row in pd.read_csv(file).to_dict("records"):
             rows += _long(row, row["variant"].partition("__")[2], row["dataset"], ("nrg", "success@0.1", "promote@0.1", "kvr"))
-    if (file := folder / "tables" / "table_02_main.csv").exists():
-        params = _params(folder)
+    if params and (file := folder / "tables" / "table_02_main.csv").exists():
         data = " + ".join(params["datasets"])
         for row in pd.read_csv(file).to_dict("records"):
             rows += _long(row, params["main_ranker"], data, ("nrg", "success@0.1", "promote@0.1", "kvr"))
             rows += _long(row, params["judge"], data, ("judge_auroc",))
-    if (file := folder / "tables" / "table_11_per_dataset.csv").exists():
+    if params and (file := folder / "tables" / "table_11_per_dataset.csv").exists():
         for row in pd.read_csv(file).to_dict("records"):
-            rows += _long(row, _params(folder)["main_ranker"], row["dataset"], ("nrg", "success@0.1"))
+            rows += _long(row, params["main_ranker"], row["dataset"], ("nrg", "success@0.1"))
     release = read_release()
     if len(release):
         ranges = spearman_ranges(release_spearman(release))
@@ -45,12 +45,6 @@ def _ranker(metric: str) -> str:
 
 def _long(row: dict, ranker: str, dataset: str, metrics) -> list[dict]:
     return [{"variant": row["variant"], "ranker": ranker, "dataset": dataset, "metric": m, "value": row[m]} for m in metrics if m in row]
-
-
-def _params(folder: Path) -> dict:
-    from geobench.yaml_values import parse_yaml
-
-    return parse_yaml((folder / "params.yaml").read_text())
 
 
 def side_by_side(published, found):
@@ -94,4 +88,15 @@ def compare(run: str) -> str:
     lines.append(
         f"{same} of {len(table)} published figures have a measured one that is comparable; the others differ in ranker, data or variant."
     )
-    return "\n".join(lines)
+    return "\n".join([*lines, *_by_variants(folder / "tables")])
+
+
+def _by_variants(tables: Path) -> list[str]:
+    """Write `compare_spearman.*` and return its lines: the release's Spearman ranges by which variants enter."""
+    if not len(release := read_release()):
+        return []
+    sets = spearman_sets(release)
+    write_table(sets, tables, "compare_spearman", "Spearman ranges of the release by which variants enter; the paper does not list them.")
+    names = [c for c in sets if c.startswith("spearman")]
+    lines = ["Spearman ranges of the release by which variants enter (the paper does not list them; only the second rule has a source):"]
+    return lines + [f"  {row['variants']} ({row['n']}): " + ", ".join(f"{row[n]:.2f}" for n in names) for row in sets.to_dict("records")]

@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from geobench.errors import GeoBenchError
-from geobench.stats import KEY, PERCENTILES, _check, resampled_means
+from geobench.stats import KEY, NO_SPREAD, NO_TEST, PERCENTILES, _check, resampled_means, without_rounding
 
 COLUMNS = ["a", "b", "mean", "lo", "hi", "se", "p", "p_holm", "n_targets", "n_lists", "n_datasets", "note"]
 
@@ -19,7 +19,8 @@ def contrast_table(table, value: str, resamples: int = 5000, seed: int = 0, weig
     """One row per pair of variants (a before b in alphabetical order): COLUMNS, p_holm over all pairs that have a p.
 
     table: variant, dataset, list, target and `value`. `note` counts targets that only one of the two has, names data sets that a
-    pair lacks and data sets of one list; a pair without a shared target has nan and says so. GeoBenchError as in `stats`.
+    pair lacks and data sets of one list, and pairs without a test; a pair without a shared target has nan and says so.
+    GeoBenchError as in `stats`.
     """
     import pandas as pd
 
@@ -32,6 +33,8 @@ def contrast_table(table, value: str, resamples: int = 5000, seed: int = 0, weig
     out = pd.DataFrame(rows, columns=[c for c in COLUMNS if c not in ("p", "p_holm")])
     out["p"] = wald_ps(out["mean"], out["se"])
     out["p_holm"] = holm_ps(out["p"]) if holm else np.nan
+    untested = out["p"].isna() & out["se"].notna()
+    out.loc[untested, "note"] = [f"{NO_TEST}; {note}".removesuffix("; ") for note in out.loc[untested, "note"]]
     return out[COLUMNS]
 
 
@@ -41,45 +44,72 @@ def paired_contrasts(variants: list[str], keys, numbers, resamples: int, seed: i
     Pairs with the same shared targets are computed together.
     """
     have = ~np.isnan(numbers)
+    kinds = [have[:, n].tobytes() for n in range(len(variants))]  # variants that have the same targets
     groups: dict[bytes, list[tuple[int, int]]] = {}
-    for pair in combinations(range(len(variants)), 2):
-        groups.setdefault(np.packbits(have[:, pair[0]] & have[:, pair[1]]).tobytes(), []).append(pair)
+    joint: dict[tuple[bytes, bytes], bytes] = {}
+    for a, b in combinations(range(len(variants)), 2):
+        if (kind := (kinds[a], kinds[b])) not in joint:
+            joint[kind] = (have[:, a] & have[:, b]).tobytes()
+        groups.setdefault(joint[kind], []).append((a, b))
     found: dict = {}
     for pairs in groups.values():
-        first, second = np.array(pairs).T
-        both = have[:, first[0]] & have[:, second[0]]
+        both = have[:, pairs[0][0]] & have[:, pairs[0][1]]
         if not both.any():
             found |= {pair: (np.nan,) * 4 + (0, 0, 0, "no interval: the two variants share no target") for pair in pairs}
             continue
         means, sizes = resampled_means(keys[both], np.where(both[:, None], np.nan_to_num(numbers), 0)[both], resamples, seed, weighting)
-        figures = _differences(_subtract(np.ascontiguousarray(means.T), first, second), sizes)
-        alone = (have & ~both[:, None]).sum(axis=0)
+        figures = _differences(means, pairs, sizes)
+        alone = (have & ~both[:, None]).sum(axis=0).tolist()
         said = _said(sizes, sorted({d for d, _ in keys} - set(sizes)))
+        counts = (int(both.sum()), sum(sizes.values()), len(sizes))
         for (a, b), row in zip(pairs, figures.T.tolist()):
             left = [f"left out {alone[a]} targets of a, {alone[b]} of b"] if alone[a] or alone[b] else []
-            found[a, b] = (*row, int(both.sum()), sum(sizes.values()), len(sizes), "; ".join(said + left))
+            found[a, b] = (*row, *counts, "; ".join(said + left))
     return [(variants[a], variants[b], *found[a, b]) for a, b in combinations(range(len(variants)), 2)]
 
 
-def _subtract(means, first, second) -> np.ndarray:
-    """pairs x (1 + resamples) from variants x (1 + resamples), without a copy of either side."""
-    out = np.empty((len(first), means.shape[1]))
-    for row, a, b in zip(out, first, second):
-        np.subtract(means[a], means[b], out=row)
-    return out
+def _differences(means, pairs: list[tuple[int, int]], sizes: dict) -> np.ndarray:
+    """4 x pairs: mean, lo, hi, se of first minus second. means: (1 + resamples) x variants, row 0 the data's own; pairs in order.
 
-
-def _differences(differences, sizes: dict) -> np.ndarray:
-    """4 x pairs: mean, lo, hi, se from pairs x (1 + resamples)."""
-    mean, drawn = differences[:, 0], differences[:, 1:]
+    The resampled means are centred per variant first (in place), so that a difference's sum of squares needs no second pass; one
+    first variant's pairs at a time, in a buffer that stays in the cache.
+    """
+    first, second = np.array(pairs).T
+    mean = means[0, first] - means[0, second]
     if set(sizes.values()) == {1}:
-        return np.stack([mean, *[np.full(len(mean), np.nan)] * 3])
-    spread = drawn.std(axis=1, ddof=1)
-    drawn.sort(axis=1)
-    place = np.array(PERCENTILES) / 100 * (drawn.shape[1] - 1)
+        return np.stack([mean, *[np.full(len(pairs), np.nan)] * 3])
+    centre = means[1:].mean(axis=0)
+    means[1:] -= centre
+    drawn = means[1:].T
+    count = drawn.shape[1]
+    place = np.array(PERCENTILES) / 100 * (count - 1)
     below = place.astype(int)
-    low, high = (drawn[:, below] + (drawn[:, below + 1] - drawn[:, below]) * (place - below)).T
-    return np.stack([mean, low, high, spread])
+    ends, squares = np.empty((len(pairs), 2)), np.empty(len(pairs))
+    buffer = np.empty((min(len(pairs), len(drawn)), count))
+    for a in np.unique(first):
+        rows = np.flatnonzero(first == a)
+        block = np.subtract(drawn[a], drawn[second[rows]], out=buffer[: len(rows)])
+        squares[rows] = np.einsum("ij,ij->i", block, block)
+        low, high = _neighbours(block, below)
+        ends[rows] = low + (high - low) * (place - below)
+    ends += (centre[first] - centre[second])[:, None]
+    return np.stack([mean, *ends.T, without_rounding(np.sqrt(squares / (count - 1)))])
+
+
+def _neighbours(block: np.ndarray, below: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Per row the values at the two places `below`, and those at the next ones, in order of size; reorders the rows.
+
+    Two selections instead of a sort: the smallest `below[0] + 1` values first, then the two at the far end from what is left.
+    """
+    near, far = int(below[0]) + 1, int(below[1])
+    if far <= near:
+        block.sort(axis=1)
+        return block[:, below], block[:, below + 1]
+    block.partition(near, axis=1)
+    rest = block[:, near + 1 :]
+    rest.partition(far - near - 1, axis=1)
+    low = np.stack([block[:, :near].max(axis=1), rest[:, far - near - 1]], axis=1)
+    return low, np.stack([block[:, near], rest[:, far - near :].min(axis=1)], axis=1)
 
 
 def _said(sizes: dict, gone: list[str]) -> list[str]:
@@ -91,13 +121,13 @@ def _said(sizes: dict, gone: list[str]) -> list[str]:
 
 
 def wald_ps(mean, se) -> np.ndarray:
-    """Two-sided normal p of mean / se; 1 where both are 0, 0 where only se is, nan where se is."""
+    """Two-sided normal p of mean / se, as `stats.wald_p`: without spread 1 where the mean is 0, else nan; nan where se is."""
     from scipy.special import erfc
 
     mean, se = np.asarray(mean, float), np.asarray(se, float)
     with np.errstate(divide="ignore", invalid="ignore"):
         p = erfc(np.abs(mean / se) / np.sqrt(2))
-    return np.where(np.isnan(se), np.nan, np.where((se == 0) & (mean == 0), 1.0, p))
+    return np.where(se <= NO_SPREAD, np.where(np.abs(mean) <= NO_SPREAD, 1.0, np.nan), p)
 
 
 def holm_ps(p) -> np.ndarray:

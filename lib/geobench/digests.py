@@ -34,8 +34,12 @@ def _ranked(params: Params, folder: Path, name: str) -> list[Path]:
 def _searched(params: Params, folder: Path, name: str) -> list[Path]:
     """What the search track's read: the corpus; from 12 the chosen instances; from 14 the guard and the answers; in 15 the rest."""
     embedded, search = (paths.ROOT / "data" / "embedded" / "search").glob("*.[jc]s*"), folder / "search"
-    files = [*sorted(embedded), paths.ROOT / params.search_corpus / "instances.jsonl"]
-    files += [search / "instances.jsonl"] if name >= "12" else []
+    own = paths.ROOT / params.search_corpus
+    files = [*sorted(embedded), own / "instances.jsonl", own / "training.jsonl"]
+    files += sorted(f for f in Path(params.search_folder).rglob("*test*") if f.is_file()) if params.search_folder else []
+    files += [Path(params.search_guard_folder) / "guard.json"] if params.search_guard_folder else []
+    files += [search / "instances.jsonl", search / "training.jsonl"] if name >= "12" else []
+    files += sorted(search.glob("labels*.csv"))
     if name >= "14":
         files += [search / "guard" / "guard.json", search / "contexts.jsonl", *sorted(search.glob("answers/*.jsonl"))]
     if name >= "15":

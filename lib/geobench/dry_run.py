@@ -130,11 +130,6 @@ def _search_lines(made) -> list[str]:
     """The search track's part, where its notebooks are chosen."""
     if not any(n >= "11" for n in made.chosen):
         return []
-    from pathlib import Path
+    from geobench.search.defences import cost
 
-    from geobench.search.corpus import load_instances
-    from geobench.search.defences.cost import estimate as search_estimate
-
-    p = made.params
-    own = None if p.search_corpus == "embedded" else Path(p.search_corpus) / "instances.jsonl"
-    return search_estimate(p, p.search_instances or len(load_instances(own)))
+    return cost.estimate(made.params, cost.count(made.params))

@@ -3,15 +3,15 @@
 import json
 from collections.abc import Iterable
 from contextlib import ExitStack
-from functools import partial
 from importlib import import_module
+from itertools import groupby
 from pathlib import Path
 
 from geobench import attacks, catalog
 from geobench.attacks import named
 from geobench.executors.units import run_units
+from geobench.memory import peak_mib
 from geobench.models import spec
-from geobench.params import Params
 from geobench.rankers import open_ranker, parse_name, ranker_identity
 from geobench.records import UNIT, Records
 from geobench.run import Run, sha
@@ -23,15 +23,15 @@ def make_edits(run: Run, methods: Iterable[str]) -> list[str]:
     """Edit every target with each method; returns the variants, named for method and model."""
     made, together = [named(run.params, entry) for entry in methods], {}
     for variant, method, model in made:
-        if attacks.METHODS[method] == "rewrites":
-            together.setdefault(model, {})[method] = variant
-    for model, variants in together.items():
-        _rewrite(run, model, variants)
+        together.setdefault((attacks.METHODS[method], model), {})[method] = variant
+    for (group, model), variants in together.items():
+        if group in TOGETHER:
+            TOGETHER[group](run, model, variants)
     for variant, method, model in made:
-        if attacks.METHODS[method] != "rewrites":
+        if attacks.METHODS[method] not in TOGETHER:
             work, identity = _method(run, variant, method, model)
             with _book(run, variant, identity) as records:
-                _fill(run, records, method, work, run.tasks, _models(run.params, method, model))
+                _fill(run, records, method, work, run.tasks, _models(model, run.params.tap_ranker if method == "tap" else None))
     return [variant for variant, _, _ in made]
 
 
@@ -57,11 +57,39 @@ def _place(task) -> tuple:
     return task.list.key, task.target
 
 
-def _models(params: Params, method: str, model: str | None) -> list[str]:
+def _models(model: str | None, ranker: str | None) -> list[str]:
     """The models that a method opens: its own, and that of the ranker that it searches with."""
-    searching = params.tap_ranker if method == "tap" else params.optimisation_ranker
-    also = [parse_name(searching)[0]] if attacks.METHODS.get(method) == "white_box" or method == "tap" else []
-    return [name for name in (model, *also) if name]
+    return [name for name in (model, ranker and parse_name(ranker)[0]) if name]
+
+
+def _optimise(run: Run, model: str, methods: dict[str, str]) -> None:
+    """All of a model's white-box attacks (method: variant), list by list, so that they share the clean prompts of one list."""
+    from geobench.attacks import optimise
+    from geobench.models import open_model
+
+    params, modules = run.params, {method: import_module(f"geobench.attacks.{method}") for method in methods}
+    ranked = {"ranker": ranker_identity(params.optimisation_ranker)}
+    known = {m: spec(model).identity() | ranked | optimise.identity(module, params) for m, module in modules.items()}
+    # a checkpoint is only ever resumed under the identity that it was made under
+    folders = {m: run.folder / "edits" / CHECKPOINTS / v / sha(json.dumps(known[m], sort_keys=True)) for m, v in methods.items()}
+
+    def work(asked):
+        engine, clean = open_model(model, batch_size=params.batch_size), {}
+        ranker = open_ranker(params.optimisation_ranker, params.batch_size)
+        for method, group in groupby(asked, lambda ask: ask[0]):
+            module = import_module(f"geobench.attacks.{method}")
+            yield from optimise.run(module, (task for _, task in group), engine, ranker, params, folders[method], clean)
+
+    with ExitStack() as stack:
+        books = {m: stack.enter_context(_book(run, v, known[m])) for m, v in methods.items()}
+        lists = [list(tasks) for _, tasks in groupby(run.tasks, lambda task: task.list.key)]
+        todo = [(m, task) for tasks in lists for m in methods for task in tasks if task.key() not in books[m].done]
+        models = _models(model, params.optimisation_ranker)
+        for (method, _), (task, edit), seconds in run_units(params, work, todo, models, lambda ask: _place(ask[1])):
+            books[method].append(_record(method, methods[method], task, edit, seconds))
+
+
+TOGETHER = {"rewrites": _rewrite, "white_box": _optimise}  # groups whose methods share work
 
 
 def import_edits(run: Run) -> list[str]:
@@ -90,7 +118,8 @@ def _fill(run: Run, records: Records, method: str, work, tasks, models: Iterable
 
 
 def _record(method: str, variant: str, task, edit: dict, seconds: float) -> dict:
-    return dict(zip(UNIT, task.key())) | {"method": method, "variant": variant} | edit | {"seconds": round(seconds, 3)}
+    cost = {"seconds": round(seconds, 3), "peak_mib": peak_mib()}
+    return dict(zip(UNIT, task.key())) | {"method": method, "variant": variant} | edit | cost
 
 
 def _method(run: Run, variant: str, method: str, model: str | None):
@@ -108,18 +137,5 @@ def _method(run: Run, variant: str, method: str, model: str | None):
 
     if method == "zero_shot":
         return lambda tasks: zero_shot.run(tasks, engine(), params), who | zero_shot.identity(params)
-    if method == "tap":
-        who |= {"ranker": ranker_identity(params.tap_ranker)} | tap.identity(params)
-        return lambda tasks: tap.run(tasks, engine(), open_ranker(params.tap_ranker, params.batch_size), params), who
-    return _optimised(params, method, engine, run.folder / "edits" / CHECKPOINTS / variant, who)
-
-
-def _optimised(params: Params, method: str, engine, folder: Path, who: dict):
-    """The same of a white-box method."""
-    from geobench.attacks import optimise
-
-    module = import_module(f"geobench.attacks.{method}")
-    who |= {"ranker": ranker_identity(params.optimisation_ranker)} | optimise.identity(method, module.NAMES, params)
-    ranker = partial(open_ranker, params.optimisation_ranker, params.batch_size)
-    own = folder / sha(json.dumps(who, sort_keys=True))  # a checkpoint is only ever resumed under the identity that it was made under
-    return lambda tasks: optimise.run(module, tasks, engine(), ranker(), params, own), who
+    who |= {"ranker": ranker_identity(params.tap_ranker)} | tap.identity(params)
+    return lambda tasks: tap.run(tasks, engine(), open_ranker(params.tap_ranker, params.batch_size), params), who

@@ -53,21 +53,21 @@ def contrast_tables(targets, params):
     if targets["variant"].nunique() < 2:
         return pd.DataFrame(columns=["a", "b", "note"]), pd.DataFrame(columns=COLUMNS)
     settings = {w: contrast_table(targets, "nrg", params.resamples, params.seed, w) for w in ("dataset", "target")}
-    pairs = main_pairs(settings["dataset"], targets)
+    pairs = main_pairs(targets)
     rows = []
     for a, b in pairs:
         row = {"a": a, "b": b}
         for weighting, table in settings.items():
             found = table[((table.a == a) & (table.b == b)) | ((table.a == b) & (table.b == a))].iloc[0]
             sign = 1 if found.a == a else -1
-            low, high = (found.lo, found.hi) if sign == 1 else (-found.hi, -found.lo)
-            row |= {f"{weighting}_mean": sign * found["mean"], f"{weighting}_lo": low, f"{weighting}_hi": high}
+            low, high = (found.lo, found.hi) if sign == 1 else (0.0 - found.hi, 0.0 - found.lo)  # never -0
+            row |= {f"{weighting}_mean": sign * found["mean"] + 0.0, f"{weighting}_lo": low, f"{weighting}_hi": high}
             row |= {f"{weighting}_p": found.p, f"{weighting}_p_holm": found.p_holm}
         rows.append(row | {"n_targets": found.n_targets, "n_lists": found.n_lists, "note": found.note})
     return pd.DataFrame(rows), settings[params.weighting]
 
 
-def main_pairs(table, targets) -> list[tuple[str, str]]:
+def main_pairs(targets) -> list[tuple[str, str]]:
     """The best variant of each threat model (by equal-dataset NRG) against the best of every later one, and against padding."""
     means = targets.groupby(["variant", "dataset"])["nrg"].mean().groupby("variant").mean()
     best = {threat: max(names, key=lambda v: (means[v], v)) for threat, names in _threats(means.index).items()}
@@ -97,7 +97,7 @@ def model_table(targets, params):
             new |= {"against": "", "difference": float("nan"), "p": float("nan")}
         else:
             found = pairs[(pairs.a == base) & (pairs.b == row.variant)].iloc[0]
-            new |= {"against": model_of(base), "difference": -found["mean"], "p": found.p}
+            new |= {"against": model_of(base), "difference": 0.0 - found["mean"], "p": found.p}
         rows.append(new | {"n_targets": row.n_targets, "note": row.note})
     return pd.DataFrame(rows, columns=["method", "model", "nrg", "nrg_lo", "nrg_hi", "against", "difference", "p", "n_targets", "note"])
 

@@ -5,6 +5,10 @@ class GeoBenchError(ValueError):
     """Bad input or a broken promise of the environment; its text is one line for the user."""
 
 
+class DoesNotFit(GeoBenchError):
+    """A prompt longer than its model's context: some callers record it and go on."""
+
+
 def came(value: object, limit: int = 200) -> str:
     """First `limit` characters of what came instead, as one line."""
     text = " ".join(str(value).split())

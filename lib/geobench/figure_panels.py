@@ -64,20 +64,26 @@ def calibration(table, width: float = WIDTH):
 
 
 def spearman_map(square, width: float = WIDTH):
-    """Heat map of a square table of correlations, from -1 to 1, each cell with its value; empty where not defined."""
+    """Heat map of a square table of correlations, from -1 to 1, each cell with its value; n/a where not defined."""
     names = [str(n) for n in square.index]
-    figure, axes = axes_of(0.7 + 0.42 * len(names), width)
+    figure, axes = axes_of(0.9 + 0.23 * len(names), width)
     values = square.to_numpy(float)
-    image = axes.imshow(values, vmin=-1, vmax=1, cmap="PuOr_r")
+    image = axes.imshow(values, vmin=-1, vmax=1, cmap="PuOr_r", aspect="auto")
     for i in range(len(names)):
         for j in range(len(names)):
             text = "n/a" if np.isnan(values[i, j]) else f"{values[i, j]:.2f}"
             axes.text(j, i, text, ha="center", va="center", fontsize=6, color="white" if abs(values[i, j]) > 0.7 else "black")
-    axes.set_xticks(range(len(names)), names, rotation=30, ha="right", fontsize=6)
-    axes.set_yticks(range(len(names)), names, fontsize=6)
-    axes.spines[:].set_visible(False)
-    figure.colorbar(image, ax=axes, shrink=0.8, label="Spearman")
+    _numbered(axes, names, 6)
+    figure.colorbar(image, ax=axes, location="bottom", shrink=0.8, aspect=30, label="Spearman")
     return figure
+
+
+def _numbered(axes, names: list[str], size: float) -> None:
+    """The names with their numbers beside the rows, the numbers alone above the columns: long names take their room once."""
+    axes.set_yticks(range(len(names)), [f"{name}  {n}" for n, name in enumerate(names, 1)], fontsize=size)
+    axes.set_xticks(range(len(names)), range(1, len(names) + 1), fontsize=size, rotation=90 if len(names) > 16 else 0)
+    axes.tick_params(length=0, pad=2, labeltop=True, labelbottom=False)
+    axes.spines[:].set_visible(False)
 
 
 def contrast_matrix(table, width: float = WIDTH):
@@ -90,13 +96,10 @@ def contrast_matrix(table, width: float = WIDTH):
         sure[place[a], place[b]] = sure[place[b], place[a]] = p < 0.05
     order = np.argsort(-np.nanmean(values, axis=1), kind="stable")
     values, sure, names = values[np.ix_(order, order)], sure[np.ix_(order, order)], [names[n] for n in order]
-    figure, axes = axes_of(width * 0.95, width)
+    figure, axes = axes_of(width * 0.85, width)
     top = max(float(np.nanmax(np.abs(values))), 0.01)
-    image = axes.imshow(values, vmin=-top, vmax=top, cmap="PuOr_r")
-    axes.plot(*np.nonzero(sure)[::-1], ls="", marker="o", ms=2.4, color="black", mec="white", mew=0.4)
-    size = 6 if len(names) <= 16 else 4.5
-    axes.set_xticks(range(len(names)), labels(names), rotation=90, fontsize=size)
-    axes.set_yticks(range(len(names)), labels(names), fontsize=size)
-    axes.spines[:].set_visible(False)
-    figure.colorbar(image, ax=axes, shrink=0.7, label="NRG, row minus column")
+    image = axes.imshow(values, vmin=-top, vmax=top, cmap="PuOr_r", aspect="auto")
+    axes.plot(*np.nonzero(sure)[::-1], ls="", marker="o", ms=2.4 if len(names) <= 16 else 1.8, color="black", mec="white", mew=0.3)
+    _numbered(axes, labels(names), 6 if len(names) <= 16 else 5)
+    figure.colorbar(image, ax=axes, location="bottom", shrink=0.8, aspect=30, label="NRG, row minus column")
     return figure

@@ -64,7 +64,7 @@ def tradeoff(frame, width: float = WIDTH):
     _name_points(axes, frame.sort_values(["nrg", "variant"]), "judge_auroc")
     axes.axhline(0, color="0.7", lw=0.6, zorder=0)
     axes.axvline(0.5, color="0.7", lw=0.6, ls=":", zorder=0)
-    axes.set(xlabel="detectability (judge AUROC; 0.5 is chance)", ylabel="effectiveness (NRG)")
+    axes.set(xlabel="detectability\n(judge AUROC; 0.5 is chance)", ylabel="effectiveness (NRG)")
     _legend_below(figure, axes)
     return figure
 
@@ -87,7 +87,7 @@ def tradeoff_v1(frame, width: float = WIDTH):
         )
     _name_points(axes, frame.sort_values(["nrg", "variant"]), "kvr")
     axes.axhline(0, color="0.7", lw=0.6, zorder=0)
-    axes.set(xlabel="keyword violation rate (marker area: perplexity ratio)", ylabel="effectiveness (NRG)", xlim=(-0.05, 1.05))
+    axes.set(xlabel="keyword violation rate\n(marker area: perplexity ratio)", ylabel="effectiveness (NRG)", xlim=(-0.05, 1.05))
     _legend_below(figure, axes)
     return figure
 

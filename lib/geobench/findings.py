@@ -9,7 +9,7 @@ from pathlib import Path
 from geobench.reproduce import manifests, read_params
 from geobench.variants import ORDER, method_of
 
-COUNT = re.compile(r"n|n_\w+|lists|items|targets|items per list|rankings|lines|files|line")
+COUNT = re.compile(r"n|n_\w+|lists|items|targets|items per list|rankings|lines|files|line|step|median words")
 
 
 def table(folder: Path, name: str, **options):
@@ -27,7 +27,7 @@ def table(folder: Path, name: str, **options):
 def numbers(folder: Path) -> dict[str, object]:
     """Every number that prose may quote, by key such as `main.injection.nrg` or `search.id.generate.asr`."""
     found: dict[str, object] = {}
-    for part in (_setup, _main, _detection, _rankers, _ladder, _released, _search, _published):
+    for part in (_setup, _main, _detection, _rankers, _ladder, _released, _search, _defences, _published):
         found |= {key: value for key, value in part(Path(folder)).items() if value == value}
     return found
 
@@ -80,6 +80,8 @@ def _ladder(folder: Path) -> dict:
     found: dict = {}
     for kind in ("published_ranks", "scripts"):
         frame = table(folder, f"table_04_{kind}")
+        if frame is not None and "ranker" in frame:
+            frame = frame[frame["ranker"] == frame["ranker"].iloc[0]]  # the main ranker, or the first of `ladder_rankers`
         for texts, part in () if frame is None else frame[frame["part"] == "path"].groupby("texts"):
             for end, row in (("first", part.iloc[0]), ("last", part.iloc[-1])):
                 found |= {f"ladder.{kind}.{texts}.{end}.{k}": row[k] for k in ("nrg", "nrg_lo", "nrg_hi") if k in row}
@@ -105,6 +107,16 @@ def _search(folder: Path) -> dict:
         first = kappa.iloc[0]
         found |= {"agreement.kappa": first["kappa"], "agreement.lo": first["lo"], "agreement.hi": first["hi"], "agreement.n": first["n"]}
     return found
+
+
+def _defences(folder: Path) -> dict:
+    """The configuration that lowers the attack's success most on average over victims: its name, and its least and largest change."""
+    frame = table(folder, "defence_effect")
+    if frame is None:
+        return {}
+    name = frame.groupby("defence")["change"].mean().sort_values(kind="stable").index[0]
+    change = frame.loc[frame["defence"] == name, "change"]
+    return {"defence.best": name, "defence.best.most": change.min(), "defence.best.least": change.max(), "defence.victims": len(change)}
 
 
 def _published(folder: Path) -> dict:
@@ -134,6 +146,9 @@ def sentences(folder: Path) -> list[str]:
         victim, clean = key.split(".")[2], _with_interval(n, key.replace(".id.", ".clean."))
         lines.append(f"Search track, {victim} victim: false claim in the answer {_with_interval(n, key)} when one of five sources is "
                      f"distorted, {clean} when none is.")  # fmt: skip
+    if "defence.best" in n:
+        lines.append(f"The defence that helps most on average, {n['defence.best']}, changes that score by "
+                     f"{n['defence.best.least']:+.2f} to {n['defence.best.most']:+.2f} over {n['defence.victims']} victims.")  # fmt: skip
     return lines
 
 

@@ -14,7 +14,8 @@ def _csv(folder: Path, name: str, what: str, **options):
 
     file = Path(folder) / name
     if not file.exists():
-        raise GeoBenchError(f"{what}: no {file}; run the notebook that writes it first")
+        maker = "06_detection" if Path(name).stem in ("scores", "table_07_calibration") else "07_statistics"
+        raise GeoBenchError(f"{what}: no {file}; run notebook {maker} first")
     return pd.read_csv(file, **options)
 
 

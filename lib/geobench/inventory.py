@@ -22,7 +22,7 @@ TABLES = {
     "table_03_rankers": ("NRG of every variant on every ranker; the same texts throughout.", (RANKS,)),
     "table_03_spearman": ("Spearman correlation of the variants' NRG between rankers, over variants that both ranked in full.", (RANKS,)),
     "table_03_spearman_datasets": ("Spearman correlation of the variants' NRG between data sets, under the main ranker.", (RANKS,)),
-    "table_04_scripts": ("The same texts under other evaluation scripts: one factor changed at a time.", (EDITS, "ladder/*.jsonl")),
+    "table_04_scripts": ("The same texts under other evaluation scripts: one factor changed at a time.", (EDITS, "ladder/*/*.jsonl")),
     "table_04_published_ranks": ("Evaluation ladder from published ranks alone.", ("released records",)),
     "table_04_selection": ("StealthRank traces under three ways of choosing the checkpoint.", ("released records",)),
     "table_05_datasets": ("Data sets: lists, items, targets, and words per description.", (CLEAN,)),
@@ -56,11 +56,12 @@ FIGURES = {
     "fig_roc": ("Share of edits flagged at low false-positive rates, per detector; dotted: chance.", (SCORES,)),
     "fig_calibration": ("Realised false-positive rate per data set under three calibrations; the line is the rate asked for.", (SCORES,)),
     "fig_spearman": ("Spearman correlation of the variants' order between rankers.", (RANKS,)),
-    "fig_contrasts": ("Paired difference in NRG, row minus column; a dot marks Holm-adjusted p below 0.05.", (RANKS,)),
+    "fig_contrasts": ("Paired difference in NRG, row minus column (numbered as the rows); a dot: Holm-adjusted p below 0.05.", (RANKS,)),
 }  # fmt: skip
 
 
 def caption(name: str) -> str:
+    """The caption of a table or figure; GeoBenchError, with the nearest name, for one that is not in the inventory."""
     known = TABLES | FIGURES
     if name not in known:
         raise GeoBenchError(f"no table or figure `{name}`.{nearest(name, known)}")
@@ -76,7 +77,7 @@ def provenance(folder: Path):
     """One row per table or figure and kind of record that feeds it: number of files, records and a digest of their content."""
     import pandas as pd
 
-    counted = {pattern: _count(Path(folder), pattern) for pattern in (CLEAN, EDITS, RANKS, SCORES, "ladder/*.jsonl")}
+    counted = {pattern: _count(Path(folder), pattern) for pattern in (CLEAN, EDITS, RANKS, SCORES, "ladder/*/*.jsonl")}
     rows = []
     for name, (_, patterns) in (TABLES | FIGURES).items():
         for pattern in patterns:
@@ -86,12 +87,13 @@ def provenance(folder: Path):
 
 
 def _count(folder: Path, pattern: str) -> tuple[int, int, str]:
-    """(files, lines, digest of the lines in any order, without the seconds that they took)."""
+    """(files, lines, digest of the lines in any order, without the seconds and memory that they took)."""
     files, rows = sorted(folder.glob(pattern)), []
     for file in files:
         for line in file.read_bytes().splitlines():
             row = json.loads(line)
             row.pop("seconds", None)
+            row.pop("peak_mib", None)
             rows.append(f"{file.stem} {json.dumps(row, sort_keys=True)}")
     digest = hashlib.sha256("\n".join(sorted(rows)).encode()).hexdigest()
     return len(files), len(rows), digest[:12] if files else ""

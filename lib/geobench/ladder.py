@@ -1,32 +1,36 @@
 """Evaluation ladder: the same texts, one factor of the evaluation changed at a time between a published script and the protocol.
 
 Three readings of the same factors: one factor changed from the published end, one from the shared end, and the full path from one
-to the other. Every configuration is a per-target table, so all steps have list-cluster intervals and paired differences.
+to the other. A factor may have settings between the ends, which are no part of the path. Every configuration is a per-target table, so
+all steps have list-cluster intervals and paired differences.
 """
 
 from collections.abc import Callable, Mapping
 
-from geobench.stats import cluster_bootstrap, paired_difference, wald_p
+from geobench.stats import NO_TEST, cluster_bootstrap, paired_difference, wald_p
 
 COLUMNS = ["part", "step", "changed"]
 
 
-def configurations(factors: Mapping[str, tuple[str, str]]) -> list[tuple[str, int, str, dict]]:
-    """(part, step, changed factor, configuration) of every rung; factors: name -> (published setting, shared setting)."""
-    published, shared = ({name: ends[end] for name, ends in factors.items()} for end in (0, 1))
-    rungs = [("from published", 0, "", published)]
-    rungs += [("from published", n, name, published | {name: ends[1]}) for n, (name, ends) in enumerate(factors.items(), 1)]
-    rungs += [("from shared", 0, "", shared)]
-    rungs += [("from shared", n, name, shared | {name: ends[0]}) for n, (name, ends) in enumerate(factors.items(), 1)]
+def configurations(factors: Mapping[str, tuple[str, ...]]) -> list[tuple[str, int, str, dict]]:
+    """(part, step, changed factor, configuration) of every rung; factors: name -> settings, the published first, the shared last.
+
+    From either end every other setting of every factor is a rung; the path goes straight from first to last, factor by factor.
+    """
+    published, shared = ({name: settings[end] for name, settings in factors.items()} for end in (0, -1))
+    rungs = []
+    for part, end, others in (("from published", published, slice(1, None)), ("from shared", shared, slice(None, -1))):
+        changes = [("", end)] + [(name, end | {name: to}) for name, settings in factors.items() for to in settings[others]]
+        rungs += [(part, n, name, config) for n, (name, config) in enumerate(changes)]
     path, at = [("path", 0, "", published)], published
-    for n, (name, ends) in enumerate(factors.items(), 1):
-        at = at | {name: ends[1]}
+    for n, (name, settings) in enumerate(factors.items(), 1):
+        at = at | {name: settings[-1]}
         path.append(("path", n, name, at))
     return rungs + path
 
 
 def ladder(
-    factors: Mapping[str, tuple[str, str]],
+    factors: Mapping[str, tuple[str, ...]],
     evaluate: Callable[[dict], object],
     values=("nrg", "success@0.1"),
     resamples: int = 5000,
@@ -56,6 +60,8 @@ def ladder(
             row |= {value: estimate.mean, f"{value}_lo": estimate.lo, f"{value}_hi": estimate.hi}
         difference = paired_difference(now, base if step else now, values[0], resamples, seed)
         row |= {"change": difference.mean, "change_lo": difference.lo, "change_hi": difference.hi}
-        rows.append(row | {"p": wald_p(difference) if step else float("nan"), "n_targets": difference.n_targets})
+        p = wald_p(difference) if step else float("nan")
+        note = "; ".join(filter(None, [difference.note, NO_TEST if step and p != p and difference.se == 0 else ""]))
+        rows.append(row | {"p": p, "n_targets": difference.n_targets, "note": note})
         base = now if part == "path" or not step else base
     return pd.DataFrame(rows)

@@ -7,6 +7,7 @@ samples. STS files rank every suffix many times: `selection` picks one of a targ
 other ranks; `orders` is one rank or the median of half of them.
 """
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from geobench.metrics import nrg, promote, success
 from geobench.released import check_ranks, head_of, named, origin, record_files
 
 TRACE_FACTORS = {
-    "selection": ("best of all", "held out"),
+    "selection": ("best of all", "last", "held out"),
     "ranks_after": ("one", "median of neighbours"),
     "ranks_before": ("one", "median"),
 }
@@ -35,7 +36,7 @@ def read_raw(folder: Path, kind: str) -> dict[str, list[dict]]:
 
 
 def trace_table(rows: list[dict], config: dict):
-    """Per-target table of StealthRank traces under one configuration of TRACE_FACTORS (`selection` may also be "last")."""
+    """Per-target table of StealthRank traces under one configuration of TRACE_FACTORS."""
     return _table((row, *_trace_ranks(_grid(row), config)) for row in rows)
 
 
@@ -116,7 +117,7 @@ def rank_ladders(folder: Path, resamples: int = 5000, seed: int = 0):
     parts = []
     for kind, factors, table in (("trace", TRACE_FACTORS, trace_table), ("ranks_before", SAMPLE_FACTORS, sample_table)):
         for texts, rows in sorted(read_raw(folder, kind).items()):
-            made = ladder(factors, lambda config, rows=rows, table=table: table(rows, config), resamples=resamples, seed=seed)
+            made = ladder(factors, partial(table, rows), resamples=resamples, seed=seed)
             made.insert(3, "settings", made[list(factors)].agg("; ".join, axis=1))
             parts.append(made.drop(columns=list(factors)).assign(texts=texts))
     return pd.concat(parts, ignore_index=True)[["texts", *parts[0].columns.drop("texts")]] if parts else pd.DataFrame()

@@ -1,42 +1,51 @@
 """The evaluation ladder with a model: the same texts ranked under published-script settings, one factor at a time.
 
-Factors: `items` (an object per line, or a numbered line), `query` (a recommendation, or the protocol's), `template` (the Llama-2
-wrapper, or the model's own), `decoding` (sampled, or greedy; only where replies are generated), `orders` (the first order, or the
-median of all). The edits stay what they are, so no step mixes a change of text into a change of script.
+Factors: `selection` of an optimised text among its tested checkpoints (the best rank of all of them under the very script that then
+counts, the last one, or the one that orders held out from the evaluation chose; only for edits that keep a trace), `items` (an object
+per line, or a numbered line), `query` (a recommendation, or the protocol's), `template` (the Llama-2 wrapper, or the model's own),
+`decoding` (sampled, or greedy; only where replies are generated), `orders` (the first order, or the median of all, where there are
+several). The edits stay what they are, so no step mixes a change of text into a change of script.
 """
 
 import copy
+import warnings
 from itertools import islice
 
+import numpy as np
+
 from geobench import catalog
+from geobench.attacks.base import Task, appended
 from geobench.engines.decoding import Decoding
 from geobench.errors import GeoBenchError
 from geobench.metrics import per_target
-from geobench.orders import evaluation_orders
 from geobench.prompts import load_prompt, prompt_sha, render
-from geobench.rankers import open_ranker, parse_name
+from geobench.rankers import folder_name, open_ranker, parse_name
 from geobench.rankers.base import Job
+from geobench.ranking import Protocol, protocol
 from geobench.records import UNIT, Records
 from geobench.run import sha, unit
 
 FACTORS = {
+    "selection": ("best of all", "last", "held out"),
     "items": ("objects", "numbered"),
     "query": ("recommendation", "protocol"),
     "template": ("llama-2", "own"),
     "decoding": ("sampled", "greedy"),
     "orders": ("one", "median"),
 }
-READ_OUTS = {"attention": ("items", "query", "template", "orders"), "generate": tuple(FACTORS)}
+SCRIPT = {"attention": ("items", "query", "template"), "generate": ("items", "query", "template", "decoding")}
 
 
-def factors_of(ranker: str) -> dict[str, tuple[str, str]]:
-    """The factors that mean something for a ranker's read-out; GeoBenchError where scripts do not (pointwise read-outs)."""
+def factors_of(ranker: str, traced: bool = False, orders: int = 2) -> dict[str, tuple[str, ...]]:
+    """The factors that mean something for a ranker's read-out, for texts with or without a trace and so many orders.
+
+    GeoBenchError where scripts mean nothing (pointwise read-outs).
+    """
     read_out = parse_name(ranker)[1]
-    if read_out not in READ_OUTS:
-        raise GeoBenchError(
-            f"evaluation ladder: `{ranker}` sees one item at a time, so it has no script; expected {' or '.join(READ_OUTS)}"
-        )
-    return {name: FACTORS[name] for name in READ_OUTS[read_out]}
+    if read_out not in SCRIPT:
+        raise GeoBenchError(f"evaluation ladder: `{ranker}` sees one item at a time, so it has no script; expected {' or '.join(SCRIPT)}")
+    names = ["selection"] * traced + [*SCRIPT[read_out]] + ["orders"] * (orders > 1)
+    return {name: FACTORS[name] for name in names}
 
 
 def scripted(ranker, config: dict):
@@ -61,79 +70,106 @@ def scripted(ranker, config: dict):
     return changed
 
 
+def checkpoints(task: Task, edit: dict, selection: str) -> list[str]:
+    """The texts that a selection ranks, in order of testing and each once; an edit without a trace has its own alone."""
+    from geobench.attacks.optimise import chosen
+
+    tested = [row for row in edit.get("trace") or () if "ranks" in row]
+    if not tested:
+        return [edit["text"]]
+    rows = tested if selection == "best of all" else [chosen(tested, "last" if selection == "last" else "held_out")]
+    return list(dict.fromkeys(appended(task, row["suffix"])["text"] for row in rows))
+
+
 class Scripts:
-    """A run's texts under any configuration: `table(config)` is its per-target table; finished rankings are kept in `ladder/`."""
+    """A run's texts under any configuration of one ranker: `table(variant, config)` is a variant's per-target table.
 
-    def __init__(self, work):
+    Finished rankings are kept in `ladder/<ranker>/`, one file per script.
+    """
+
+    def __init__(self, work, ranker: str):
         p = work.params
-        self.work, self.name = work, p.main_ranker
-        self.factors = factors_of(self.name)
-        windows = p.generate_window, p.generate_stride
-        self.ranker = open_ranker(self.name, p.batch_size, p.rank_tokens, p.parse_mode, p.rank_structure, *windows)
-        edits = work.edits()
-        self.variants = [v for v in edits if p.ladder_variants is None or v in p.ladder_variants]
-        if not self.variants:
-            raise GeoBenchError(f"ladder_variants: none of {', '.join(p.ladder_variants)} is among the run's edits ({', '.join(edits)})")
-        self.edits = {v: edits[v] for v in self.variants}
+        self.work, self.name = work, ranker
+        factors_of(ranker)
+        self.ranker = open_ranker(ranker, p.batch_size, p.rank_tokens, p.parse_mode, p.rank_structure, p.generate_window, p.generate_stride)
+        self.rule = Protocol(protocol(p, self.ranker).count, False, p.seed)  # orders shared by all targets, whatever the run's mode
+        self.edits = {variant: {unit(r): r for r in rows} for variant, rows in chosen_edits(work, ranker).items()}
 
-    def table(self, config: dict):
-        """Per-target table of all variants under one configuration (a setting per factor)."""
-        clean, edits = self._records({k: v for k, v in config.items() if k != "orders"})
-        if config["orders"] == "one":
-            clean, edits = ([r | {"orders": r["orders"][:1], "ranks": r["ranks"][:1]} for r in rows] for rows in (clean, edits))
+    def factors(self, variant: str) -> dict[str, tuple[str, ...]]:
+        """The ladder's factors for a variant's texts."""
+        return factors_of(self.name, any(edit.get("trace") for edit in self.edits[variant].values()), self.rule.count)
+
+    def table(self, variant: str, config: dict):
+        """Per-target table of a variant under one configuration (a setting per factor)."""
+        count = 1 if config.get("orders") == "one" else self.rule.count
+        best: dict[tuple, dict] = {}
+        for record in (r for r in self._records(config) if r["variant"] in ("clean", variant)):
+            record = record | {"orders": [list(o) for o in record["orders"]][:count], "ranks": record["ranks"][:count]}
+            kept = best.setdefault(unit(record), record)
+            if record["target"] and np.median(record["ranks"]) < np.median(kept["ranks"]):  # the earliest on ties
+                best[unit(record)] = record
+        clean, edits = ([r for r in best.values() if (r["target"] is None) == is_clean] for is_clean in (True, False))
         return per_target(clean, edits, self.name, (0.1,))
 
-    def _records(self, config: dict) -> tuple[list[dict], list[dict]]:
-        """(clean, edited) rank records of one script, made where they are not there yet."""
-        p, ranker = self.work.params, scripted(self.ranker, config)
-        shown = {"kind": "ladder", "ranker": ranker.identity(), "script": config, "ladder": prompt_sha("ladder"), "orders": p.orders,
-                 "seed": p.seed,
-                 "catalog": catalog.catalog_sha(self.work.selected)}  # fmt: skip
-        jobs = {(j.list.dataset, j.list.name, j.target, j.variant): j for j in self._jobs()}
-        file = self.work.folder / "ladder" / ("-".join(config.values()) + ".jsonl")
-        with Records(file, shown, (*UNIT, "variant")) as records:
-            todo = [
-                j
-                for key, j in jobs.items()
-                if records.done.get(key, {}).get("text_sha") != (sha(j.text) if j.text else None) or key not in records.done
-            ]
+    def _records(self, config: dict) -> list[dict]:
+        """The rank records of one script, clean lists and all variants' texts, made where they are not there yet."""
+        script = {k: config[k] for k in SCRIPT[parse_name(self.name)[1]]}
+        ranker = scripted(self.ranker, script)
+        shown = {"kind": "ladder", "ranker": ranker.identity(), "script": script, "ladder": prompt_sha("ladder"), "orders": self.rule.count,
+                 "seed": self.rule.seed, "catalog": catalog.catalog_sha(self.work.selected)}  # fmt: skip
+        file = self.work.folder / "ladder" / folder_name(self.name) / ("-".join(script.values()) + ".jsonl")
+        with Records(file, shown, (*UNIT, "variant", "text_sha")) as records:
+            jobs = {(j.list.dataset, j.list.name, j.target, j.variant, sha(j.text) if j.text else None): j
+                    for j in self._jobs(config.get("selection", "held out"))}  # fmt: skip
+            todo = [job for key, job in jobs.items() if key not in records.done]
             for job, ranking in ranker.rank(todo) if todo else ():
                 ranks = ranking.ranks if job.target is None else [row[job.target - 1] for row in ranking.ranks]
                 records.append({"dataset": job.list.dataset, "list": job.list.name, "target": job.target, "variant": job.variant,
-                                "orders": job.orders, "ranks": ranks, "text_sha": sha(job.text) if job.text else None})  # fmt: skip
-            done = [dict(records.done[key]) for key in jobs]
-        done = [r | {"orders": [list(o) for o in r["orders"]]} for r in done]
-        return [r for r in done if r["target"] is None], [r for r in done if r["target"] is not None]
+                                "text_sha": sha(job.text) if job.text else None, "orders": job.orders, "ranks": ranks})  # fmt: skip
+            return [records.done[key] for key in jobs]
 
-    def _jobs(self):
-        """List by list: the clean one first, then the first targets' edits."""
-        p = self.work.params
-        for chosen in self.work.selected:
-            lst = chosen.list
-            orders = evaluation_orders(lst.key, len(lst), p.orders, p.seed)
-            orders = tuple(tuple(int(i) for i in order) for order in orders)
-            yield Job(lst, orders)
-            for target in islice(chosen.targets, p.ladder_targets):
-                for variant, rows in self.edits.items():
-                    row = next((r for r in rows if unit(r) == (lst.dataset, lst.name, target)), None)
-                    if row:
-                        yield Job(lst, orders, target, row["text"], variant)
+    def _jobs(self, selection: str):
+        """List by list: the clean one first, then the first targets' texts of every variant."""
+        for one in self.work.selected:
+            orders = self.rule.orders(one.list, None)
+            yield Job(one.list, orders)
+            for target in islice(one.targets, self.work.params.ladder_targets):
+                for variant, edits in self.edits.items():
+                    edit = edits.get((one.list.dataset, one.list.name, target))
+                    for text in checkpoints(Task(one.list, target), edit, selection) if edit else ():
+                        yield Job(one.list, orders, target, text, variant)
+
+
+def chosen_edits(work, ranker: str) -> dict[str, list[dict]]:
+    """The edits of `ladder_variants`, for `generate` read-outs those that are in `generate_variants` too.
+
+    Where the run has none of them, its first variant, with a warning.
+    """
+    edits, p = work.edits(), work.params
+    generated = p.generate_variants if parse_name(ranker)[1] == "generate" else None
+    asked = [names for names in (p.ladder_variants, generated) if names is not None]
+    kept = {v: rows for v, rows in edits.items() if all(v in names for names in asked)}
+    if not kept:
+        first = next(iter(edits))
+        warnings.warn(f"ladder_variants: none of {', '.join(asked[0])} is among the run's edits; taking {first}", stacklevel=2)
+        kept = {first: edits[first]}
+    return kept
 
 
 def script_ladders(work):
-    """The ladder of each variant, one under the other: `texts` (variant), then ladder.ladder's columns with `settings` in words."""
+    """The ladder of each ranker and variant, one under the other: `texts` (variant), `ranker`, then ladder.ladder's columns with
+    `settings` in words. Rankers are `ladder_rankers`, else the main ranker alone."""
     import pandas as pd
 
     from geobench.ladder import ladder
 
-    scripts, parts = Scripts(work), []
-    for variant in scripts.variants:
-        made = ladder(
-            scripts.factors,
-            lambda config, v=variant: scripts.table(config).query("variant == @v"),
-            resamples=work.params.resamples,
-            seed=work.params.seed,
-        )
-        made.insert(3, "settings", made[list(scripts.factors)].agg("; ".join, axis=1))
-        parts.append(made.drop(columns=list(scripts.factors)).assign(texts=variant))
-    return pd.concat(parts, ignore_index=True)[["texts", *parts[0].columns.drop("texts")]]
+    p, parts = work.params, []
+    for name in p.ladder_rankers or [p.main_ranker]:
+        scripts = Scripts(work, name)
+        for variant in scripts.edits:
+            factors = scripts.factors(variant)
+            made = ladder(factors, lambda config, v=variant: scripts.table(v, config), resamples=p.resamples, seed=p.seed)
+            made.insert(3, "settings", made[list(factors)].agg("; ".join, axis=1))
+            parts.append(made.drop(columns=list(factors)).assign(texts=variant, ranker=name))
+    table = pd.concat(parts, ignore_index=True)
+    return table[["texts", "ranker", *table.columns.drop(["texts", "ranker"])]]

@@ -2,22 +2,30 @@
 
 from dataclasses import replace
 
-from geobench.attacks import entries, named
+from geobench.attacks import METHODS, entries, named
 from geobench.ladder import configurations
 from geobench.rankers import parse_name
 from geobench.workload import Work, ranking
 
 
 def ladder(params, chosen) -> list[Work]:
-    """The evaluation ladder: its variants' edits of the first targets, ranked once per script."""
-    from geobench.ladder_scripts import READ_OUTS, factors_of
+    """The evaluation ladder of each of its rankers: its variants' edits of the first targets, ranked once per script. Further checkpoints
+    of an optimised text, which the published selection ranks too, are not counted."""
+    few = [replace(one, targets=one.targets[: params.ladder_targets]) for one in chosen]
+    rankers = params.ladder_rankers or [params.main_ranker]
+    return [_of(params, few, ranker) for ranker in rankers if parse_name(ranker)[1] in ("attention", "generate")]
 
-    if parse_name(params.main_ranker)[1] not in READ_OUTS:
-        return []
-    rungs = (rung[3] for rung in configurations(factors_of(params.main_ranker)))
-    scripts = len({tuple(value for name, value in rung.items() if name != "orders") for rung in rungs})
-    made = (named(params, entry)[:2] for entry in entries(params))
-    methods = [method for variant, method in made if params.ladder_variants is None or variant in params.ladder_variants]
-    work = ranking(params, [replace(one, targets=one.targets[: params.ladder_targets]) for one in chosen], params.main_ranker, methods)
+
+def _of(params, chosen, ranker: str) -> Work:
+    from geobench.ladder_scripts import SCRIPT, factors_of
+
+    replies = parse_name(ranker)[1] == "generate"
+    asked = [names for names in (params.ladder_variants, params.generate_variants if replies else None) if names is not None]
+    made = [named(params, entry)[:2] for entry in entries(params)]
+    methods = [method for variant, method in made if all(variant in names for names in asked)] or [made[0][1]]
+    traced = any(METHODS.get(method) == "white_box" for method in methods)
+    script = SCRIPT[parse_name(ranker)[1]]
+    scripts = len({tuple(rung[3][name] for name in script) for rung in configurations(factors_of(ranker, traced))})
+    work = ranking(params, chosen, ranker, methods)
     counts = {name: scripts * getattr(work, name) for name in ("calls", "tokens_in", "tokens_out", "repeated", "limit", "free")}
-    return [replace(work, notebook="09_evaluation_ladder", what=f"{params.main_ranker} under {scripts} scripts", **counts)]
+    return replace(work, notebook="09_evaluation_ladder", what=f"{ranker} under {scripts} scripts", **counts)

@@ -45,6 +45,11 @@ def find(run: str) -> Path:
     for folder in (Path(run), paths.RESULTS / run):
         if (folder / "catalog.jsonl").exists():
             return folder
+        if (folder / "released_per_target.csv").exists():
+            raise GeoBenchError(
+                f"`{run}` holds released records: ranks without the lists, orders and prompts that made them, so no protocol that another "
+                f"run could share; they stand in {folder}/tables/released_intervals.csv and released_contrasts.csv"
+            )
     known = sorted(f.parent.name for f in paths.RESULTS.glob("*/catalog.jsonl"))
     raise GeoBenchError(f"no run `{run}` (a folder with catalog.jsonl).{nearest(run, known) if known else ''}")
 
@@ -104,7 +109,7 @@ def _equal(one, other) -> bool:
     return one[columns].reset_index(drop=True).equals(other[columns].reset_index(drop=True))
 
 
-def board(frame, threat: str, judged: dict):
+def board(frame, judged: dict):
     """One threat model's variants by falling NRG, with intervals and the range of the place."""
     import pandas as pd
 
@@ -161,7 +166,7 @@ def leaderboard(runs: list[str], to: str | Path, ranker: str | None = None) -> P
     for threat in ORDER:
         part = frame[frame["variant"].map(lambda v: threat_of(v.partition(" @")[0])) == threat]
         if len(part):
-            boards[threat] = board(part, threat, judged)
+            boards[threat] = board(part, judged)
             write_table(boards[threat], target, threat, CAPTION.format(threat))
     every = pd.concat([t.assign(threat=name) for name, t in boards.items()], ignore_index=True)
     put(target / "leaderboard.csv", every.to_csv(index=False, float_format="%.6g", lineterminator="\n"))

@@ -93,13 +93,13 @@ def _before_after(clean: dict, edit: dict) -> tuple[int, float, float]:
 
 
 def _checked(ranks, shape: tuple, size: int, what: str) -> np.ndarray:
-    """Ranks as numbers, of that shape and within 1..L+1."""
+    """Ranks as numbers, of that shape, whole and within 1..L+1."""
     try:
-        values = np.asarray(ranks, dtype=float)
-    except (TypeError, ValueError):
+        values = np.asarray(ranks)
+    except ValueError:  # rows of several lengths
         values = np.empty(0)
-    if values.shape != shape or not ((values >= 1) & (values <= size + 1)).all():
+    if values.shape != shape or values.dtype.kind not in "if" or not ((values >= 1) & (values <= size + 1) & (values % 1 == 0)).all():
         raise GeoBenchError(
             f"{what}: expected {' x '.join(map(str, shape))} from 1 to {size + 1}, got {came(ranks)}"
         )
-    return values
+    return values.astype(float)

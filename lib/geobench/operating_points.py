@@ -46,7 +46,7 @@ def wide_scores(scores: Mapping):
         twice = frame[frame.duplicated(keys)]
         if len(twice):
             raise GeoBenchError(f"{detector}: {'/'.join(map(str, twice.iloc[0][keys]))}: scored twice")
-        columns[detector] = frame.set_index(keys)["score"]
+        columns[detector] = pd.to_numeric(frame.set_index(keys)["score"], errors="coerce")
     wide = pd.DataFrame(columns)
     if (lost := wide[wide.isna().any(axis=1)]).size:
         detector = lost.columns[lost.iloc[0].isna()][0]

@@ -33,6 +33,26 @@ def search_orders(lst_key: str, size: int, count: int, seed: int) -> list[list[i
     return _draw("search", lst_key, size, count, seed)
 
 
+def search_split(lst_key: str, size: int, held_out: int, count: int, seed: int) -> tuple[list[tuple], list[tuple]]:
+    """(held-out orders to choose by, distinct other orders to optimise on) out of held_out + count search orders.
+
+    GeoBenchError where a short list has none left to optimise on.
+    """
+    drawn = [tuple(order) for order in search_orders(lst_key, size, held_out + count, seed)]
+    held, rest = drawn[:held_out], [order for order in dict.fromkeys(drawn) if order not in drawn[:held_out]]
+    if not rest:
+        raise GeoBenchError(
+            f"list `{lst_key}` of {size} items: test_orders={held_out} holds all of its {len(set(drawn))} search orders out; "
+            "none is left to optimise on"
+        )
+    return held, rest
+
+
+def is_odd(order) -> bool:
+    """Whether a permutation is odd, as search orders are and evaluation orders are not."""
+    return sum(a > b for a, b in combinations(order, 2)) % 2 == 1
+
+
 def released_orders(lst_key: str, target: int, size: int, count: int, seed: int) -> list[list[int]]:
     """The public release's orders of one target (1-based): file order, then shuffles seeded for this target.
 
@@ -80,8 +100,7 @@ def _draw(side: str, lst_key: str, size: int, count: int, seed: int) -> list[lis
     orders: dict[tuple, None] = {}
     while len(orders) < min(count, supply):
         order = np.argsort(bits.random_raw(size), kind="stable").tolist()
-        odd = sum(a > b for a, b in combinations(order, 2)) % 2 == 1
-        if size > 2 and odd != (side == "search"):
+        if size > 2 and is_odd(order) != (side == "search"):
             order[:2] = order[1::-1]
         orders[tuple(order)] = None
     drawn = list(orders)

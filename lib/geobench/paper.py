@@ -10,15 +10,17 @@ import shutil
 from pathlib import Path
 
 from geobench import paths
+from geobench.appendix import appendix
+from geobench.compare import compare
 from geobench.findings import numbers, table
-from geobench.records import read_fingerprint
-from geobench.reproduce import command, folder_of, manifests, notebook_of
-from geobench.tables import cell, escape_latex, put
+from geobench.latex import latex, shown
+from geobench.reproduce import folder_of, notebook_of
+from geobench.tables import put
 
 CI = "{nrg} [{nrg_lo}, {nrg_hi}]"
 TABLES = {  # name in the paper: (table of the run, heading -> what stands there)
     "methods": ("table_01_methods", {"variant": "{variant}", "threat model": "{threat model}", "access": "{access to the ranker}",
-                                     "knows": "{knows of the prompt}"}),
+                                     "mechanism": "{mechanism}", "knows": "{knows of the prompt}"}),
     "data": ("table_05_datasets", {"data set": "{dataset}", "lists": "{lists}", "items": "{items}", "targets": "{targets}",
                                    "items per list": "{items per list}", "median words": "{median words}"}),
     "main": ("table_02_main", {"variant": "{variant}", "NRG [95 %]": CI, "S@0.1": "{success@0.1}", "P@0.1": "{promote@0.1}",
@@ -28,31 +30,23 @@ TABLES = {  # name in the paper: (table of the run, heading -> what stands there
     "rankers": ("rankers", {"ranker": "{ranker}", "W": "{kendalls_w}", "copies its input": "{copies_input}", "parsed": "{parsed_ok}"}),
     "calibration": ("table_07_calibration", {"detector": "{detector}", "calibration": "{calibration}", "data set": "{dataset}",
                                              "realised": "{realised}"}),
-    "ladder": ("table_04_published_ranks", {"texts": "{texts}", "step": "{step}", "NRG [95 %]": CI}),
+    "ladder": ("table_04_published_ranks", {"texts": "{texts}", "step": "{step}", "changed": "{changed}", "settings": "{settings}",
+                                            "NRG [95 %]": CI}),
     "search": ("search_main", {"victim": "{victim}", "condition": "{condition}", "ASR [95 %]": "{asr} [{asr_lo}, {asr_hi}]",
                                "accuracy [95 %]": "{accuracy} [{accuracy_lo}, {accuracy_hi}]"}),
     "agreement": ("search_agreement", {"raters": "{raters}", "statistic": "{statistic}",
                                          "kappa [95 %]": "{kappa} [{lo}, {hi}]", "n": "{n}"}),
+    "defences": ("defence_effect", {"defence": "{defence}", "victim": "{victim}", "ASR without": "{without}", "with": "{with}",
+                                    "change [95 %]": "{change} [{lo}, {hi}]", "emptied": "{empty}"}),
+    "detectors": ("search_stat_detectors", {"detector": "{detector}", "test": "{test}", "AUC [95 %]": "{auc} [{lo}, {hi}]"}),
     "published": ("compare", {"variant": "{variant}", "ranker": "{ranker}", "data": "{dataset}", "metric": "{metric}",
                               "published": "{published}", "measured": "{measured}", "comparable": "{comparable}"}),
     "compute": ("table_16_compute", {"variant": "{variant}", "targets": "{targets}", "texts per target": "{texts per target}",
                                      "forward tokens": "{forward tokens}", "backward tokens": "{backward tokens}"}),
 }  # fmt: skip
+ROWS = {"ladder": ("part", "path")}  # only the rows in which this column holds this value
+WRAPPED = {"mechanism": 0.3, "knows": 0.2, "comparable": 0.3, "settings": 0.3}  # headings of columns that wrap: share of the line
 NAME = re.compile(r"\{([^}]*)\}")
-
-
-def latex(text: object) -> str:
-    """Text from data for LaTeX prose: escaped, and dashes and quotes as they are typed."""
-    line = escape_latex(text)
-    return line if line == "--" else line.replace("--", "-{}-").replace("'", r"\textquotesingle{}")
-
-
-def shown(value: object) -> str:
-    """A value as prose and tables show it: two decimals (none from 100 on; two digits where they say nothing), a true minus sign."""
-    text = cell(value, 0 if isinstance(value, float) and abs(value) >= 100 else 2)
-    if isinstance(value, float) and float(value) and text in ("0.00", "-0.00"):
-        text = f"{value:.1e}"
-    return "$-$" + latex(text[1:]) if isinstance(value, (int, float)) and text.startswith("-") and text != "--" else latex(text)
 
 
 def build_paper(run: str, target: Path | None = None) -> Path:
@@ -60,9 +54,13 @@ def build_paper(run: str, target: Path | None = None) -> Path:
     folder, target = folder_of(run), Path(target or paths.ROOT / "paper" / "build")
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
+    if (folder / "tables").is_dir():
+        compare(run)  # no notebook writes it
     put(target / "numbers.tex", macros(folder))
     for name, (source, columns) in TABLES.items():
         if (frame := table(folder, source)) is not None:
+            column, value = ROWS.get(name, (None, None))
+            frame = frame[frame[column] == value] if column in frame else frame
             put(target / f"table_{name}.tex", tabular(frame, source, columns, _caption(folder / "tables" / f"{source}.json")))
     for file in sorted((folder / "figures").glob("*.pdf")):
         shutil.copyfile(file, target / file.name)
@@ -88,7 +86,8 @@ def tabular(frame, source: str, columns: dict[str, str], caption: str) -> str:
     kept = {head: form for head, form in columns.items() if set(NAME.findall(form)) <= set(frame)}
     lines = [" & ".join(_filled(form, row) for form in kept.values()) + r" \\" for row in rows]
     head = " & ".join(map(latex, kept)) + r" \\"
-    body = [rf"\begin{{tabular}}{{{'l' * len(kept)}}}", r"\toprule", head, r"\midrule", *lines, r"\bottomrule", r"\end{tabular}"]
+    align = "".join(rf">{{\raggedright\arraybackslash}}p{{{WRAPPED[h]}\linewidth}}" if h in WRAPPED else "l" for h in kept)
+    body = [rf"\begin{{tabular}}{{{align}}}", r"\toprule", head, r"\midrule", *lines, r"\bottomrule", r"\end{tabular}"]
     return "\n".join([_top(caption, source, "tab"), r"\fitted{%", *body, "}", ""])
 
 
@@ -109,49 +108,4 @@ def _caption(file: Path) -> str:
 
 def _figure(file: Path) -> str:
     top = _top(_caption(file.with_suffix(".json")), file.stem, "fig")
-    return rf"\includegraphics[width=\linewidth,height=.4\textheight,keepaspectratio]{{build/{file.name}}}" + f"\n{top}\n"
-
-
-def appendix(folder: Path) -> str:
-    """How the run is made again: its command, notebooks with seconds and versions, every setting and prompt, and its compute."""
-    lines = [r"\subsection*{Command}", rf"\begin{{flushleft}}\ttfamily\small {latex(command(folder))}\end{{flushleft}}"]
-    lines += _executed(manifests(folder))
-    settings = table(folder, "table_12_settings", dtype=str, keep_default_na=False)
-    if settings is None:
-        return "\n".join([*lines, r"\gap{settings}", ""])
-    for kind, part in settings.groupby("records", sort=False):
-        lines.append(rf"\subsection*{{{latex(kind.capitalize())}}}")
-        lines += _long(["setting", "value", "of"], part[["setting", "value", "of"]].values.tolist())
-    return "\n".join([*lines, *_lexicon(folder / "scores" / "keyword.jsonl"), ""])
-
-
-def _lexicon(file: Path) -> list[str]:
-    """The keyword filter's words and phrases, as its records state them."""
-    detector = read_fingerprint(file).get("detector", {}) if file.exists() else {}
-    lists = [f"{latex(kind.capitalize())}: {', '.join(map(latex, detector[kind]))}.\n" for kind in ("words", "phrases") if kind in detector]
-    return [r"\subsection*{Lexicon}", r"{\small\raggedright", *lists, r"\par}"] if lists else []
-
-
-def _executed(made: list[dict]) -> list[str]:
-    """Machine, hours, library versions, and one row per notebook."""
-    machines = sorted({m["machine"] for m in made if m.get("machine")}) or ["Hardware not recorded"]
-    versions = sorted({f"{k} {v}" for m in made for k, v in m.get("versions", {}).items()})
-    hours = f"{sum(m.get('seconds', 0) for m in made) / 3600:.2f} hours in {len(made)} notebooks."
-    said = f"{'; '.join(machines)}. {hours} Versions: {', '.join(versions) or 'none'}."
-    lines = [r"\subsection*{Hardware, time and versions}", latex(said)]
-    rows = [[m["notebook"], m.get("seconds", ""), m.get("digest", "")[:16]] for m in made]
-    return lines + _long(["notebook", "seconds", "digest"], rows) if made else [r"\gap{manifests}"]
-
-
-def _long(head: list[str], rows: list[list]) -> list[str]:
-    """A table of three ragged columns over pages."""
-    columns = "".join(rf">{{\raggedright\arraybackslash}}p{{{w}\linewidth}}" for w in (0.26, 0.44, 0.2))
-    body = [" & ".join(_breakable(v) for v in row) + r" \\" for row in rows]
-    top = [rf"{{\scriptsize\begin{{longtable}}{{{columns}}}", r"\toprule", " & ".join(map(latex, head)) + r" \\", r"\midrule\endhead"]
-    return [*top, *body, r"\bottomrule", r"\end{longtable}}"]
-
-
-def _breakable(value: object) -> str:
-    """Text in which a long unbroken run (a digest, a path) may break."""
-    words = str(value).split()
-    return " ".join(latex(w) if len(w) <= 16 else r"\allowbreak{}".join(latex(w[n : n + 8]) for n in range(0, len(w), 8)) for w in words)
+    return rf"\includegraphics[width=.66\linewidth,height=.36\textheight,keepaspectratio]{{build/{file.name}}}" + f"\n{top}\n"

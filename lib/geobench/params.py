@@ -1,6 +1,5 @@
 """Parameters: flat names, layered `params/base.yaml` <- `params/<profile>.yaml` <- `-p name=value`, checked before any model loads."""
 
-from collections import Counter
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -20,7 +19,7 @@ RESULT_FREE = {"batch_size", "checkpoint_every", "notebooks", "max_cost", *Execu
 class Params(WhiteBoxParams, SearchParams, ExecutorParams):
     """Every parameter, those of white-box attacks, the search track and executors from mixins; params/base.yaml says what each means."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     notebooks: list[str] | None = None
     released_dir: str | None = None
@@ -71,6 +70,7 @@ class Params(WhiteBoxParams, SearchParams, ExecutorParams):
     levels: list[Annotated[float, Field(gt=0, le=1)]] = Field(min_length=1)
     resamples: int = Field(ge=2)
     weighting: Literal["dataset", "target"] = "dataset"
+    ladder_rankers: list[str] | None = None
     ladder_variants: list[str] | None = None
     ladder_targets: int | None = Field(None, ge=1)
     detector: str = "minilm"
@@ -90,6 +90,7 @@ class Params(WhiteBoxParams, SearchParams, ExecutorParams):
         from geobench.attacks import METHODS, MODEL, split
         from geobench.catalog import available_datasets
         from geobench.models import spec
+        from geobench.roles import require_models
 
         stems = [Path(file).stem for file in self.external_edits]
         if len(set(stems)) < len(stems):
@@ -112,32 +113,11 @@ class Params(WhiteBoxParams, SearchParams, ExecutorParams):
             from geobench.released import released_folder
 
             released_folder(self.released_dir)
-        self._require_models()
+        require_models(self)
         if self.main_ranker not in self.rankers:
             raise GeoBenchError(f"main_ranker: `{self.main_ranker}` is not among rankers {self.rankers}")
         self.require_search()
         return self
-
-    def _require_models(self) -> None:
-        """Refuse models that cannot play their role, and variants asked for twice."""
-        from geobench.attacks import entries, named
-        from geobench.models import spec
-        from geobench.rankers import parse_name
-        from geobench.rankers.windows import require
-        from geobench.roles import refuse
-
-        spec(self.detector)
-        require(self.generate_window, self.generate_stride)
-        for role in ("attacker", "rewriter", "optimised_on", "judge", "reference_model"):
-            row = spec(getattr(self, role))
-            if row.kind != "causal_lm":
-                raise GeoBenchError(f"{role}: expected a causal language model (kind `causal_lm`), got `{row.name}`, a `{row.kind}`")
-        twice = [v for v, n in Counter(named(self, entry)[0] for entry in entries(self)).items() if n > 1]
-        if twice:
-            raise GeoBenchError(f"variant `{twice[0]}` is asked for twice (a method without a model takes its group's)")
-        for ranker in (*self.rankers, self.main_ranker, self.tap_ranker, self.optimisation_ranker):
-            parse_name(ranker)
-        refuse(self)
 
     def identity(self) -> dict:
         """What determines the results."""

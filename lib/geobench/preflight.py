@@ -1,9 +1,10 @@
 """Before any model loads: the data, the prompts, the external edits and the weights that a plan needs are there and sound."""
 
 from geobench import catalog, paths
-from geobench.attacks import named, split
+from geobench.attacks import family, named, split
 from geobench.errors import GeoBenchError, came
 from geobench.models import ModelSpec, require_engine, spec
+from geobench.orders import search_orders, search_split
 from geobench.rankers import parse_name
 
 
@@ -15,9 +16,11 @@ def check(made, weights: bool = True) -> None:
 
     check_prompts()
     load_lexicon()
-    selected = chosen_lists(made)
+    selected = chosen_lists(made) if any(name < "11" for name in made.chosen) else []
+    _check_search(made)
     for file in made.params.external_edits if "03_black_box" in made.chosen else ():
         external.read(file, selected)
+    check_orders(made, selected)
     if weights:
         from geobench.dry_run import refuse_endless
 
@@ -28,6 +31,31 @@ def check(made, weights: bool = True) -> None:
         require_ray()
     for name in needed_models(made.params, made.chosen) if weights else ():
         require_weights(spec(name))
+
+
+def check_orders(made, selected) -> None:
+    """GeoBenchError for a list too short for the searches of the plan: orders to optimise on and to hold out never meet evaluation's."""
+    p = made.params
+    white = p.white_box if "02_white_box" in made.chosen else []
+    tap = any(split(entry)[0] == "tap" for entry in p.black_box) and "03_black_box" in made.chosen
+    for lst in (one.list for one in selected):
+        for own in {family(split(entry)[0]) for entry in white}:
+            search_split(lst.key, len(lst), p.test_orders, getattr(p, f"{own}_orders"), p.seed)
+        if tap:
+            search_orders(lst.key, len(lst), p.tap_orders, p.seed)
+
+
+def _check_search(made) -> None:
+    """The search track's corpus and training part; public queries are checked where they are read."""
+    from geobench.search.defences.guard_run import load_part
+    from geobench.search.pipeline import checked, load_own
+
+    if made.params.search_corpus == "geo_bench":
+        return
+    if "11_search_data" in made.chosen:
+        checked(made.params, load_own(made.params))
+    if "13_guard" in made.chosen:
+        load_part(made.params, made.folder / "search")
 
 
 def chosen_lists(made) -> list:
@@ -49,12 +77,21 @@ def needed_models(p, chosen: list[str]) -> list[str]:
         "04_rewrites": _models(p, p.rewrites),
         "05_ranking": _rankers(p.rankers),
         "06_detection": [p.reference_model, p.judge, p.detector],
+        "11_search_data": [p.search_encoder, p.reference_model, *([p.search_rewriter] if p.search_rewrite_queries != 0 else [])],
+        "12_search_answers": [p.search_encoder, p.search_reranker, *_victims(p.search_victims), *filter(None, [p.search_judge])],
+        "13_guard": [p.search_guard_encoder],
+        "14_defences": [p.search_guard_encoder, *_victims(p.search_defence_victims or p.search_victims), *p.search_guard_models.values()],
+        "15_search_statistics": [p.reference_model],
     }
     return list(dict.fromkeys(model for name in chosen for model in needs.get(name, [])))
 
 
 def _rankers(names: list[str]) -> list[str]:
     return [model for model, _ in map(parse_name, names) if model]
+
+
+def _victims(names: list[str]) -> list[str]:
+    return [name.rpartition(":")[0] for name in names]
 
 
 def _models(p, entries: list[str]) -> list[str]:

@@ -9,7 +9,8 @@ COLUMNS = ["source", "variant", "ranker", "dataset", "metric", "value"]
 FIVE = "five public data sets"
 LLM = ("llama-3.1-8b", "qwen2.5-14b", "mistral-7b", "gpt-4o-mini")
 CROSS = "bge-reranker-v2-m3"
-SECOND_FILES = ("stealthrank", "zero_shot__att-gpt4omini")  # released suffixes, and the snippets of another attacker
+SECOND_FILES = ("stealthrank",)  # the suffixes that StealthRank's authors released; the paper's own have a file too
+FITTED = ("zero_shot__att-gpt4omini",)  # no source leaves these snippets out: see `spearman_sets`
 
 
 def read_published(folder: Path | None = None):
@@ -42,17 +43,43 @@ def read_release(folder: Path | None = None):
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*COLUMNS, "n_datasets"])
 
 
+def complete_variants(release, metric: str = "nrg") -> list[str]:
+    """Variants that all rankers of the release have on all five data sets."""
+    full = release[(release["metric"] == metric) & (release["n_datasets"] == 5)]
+    rankers = full.groupby("variant")["ranker"].nunique()
+    return sorted(rankers.index[rankers == full["ranker"].nunique()])
+
+
 def release_spearman(release, metric: str = "nrg", left_out=SECOND_FILES):
     """Square table of the rankers' Spearman correlations over the variants that all rankers have on all five data sets.
 
-    `left_out`: second files of a method that stands in the paper's table with another one.
+    `left_out`: files that are no variant of the paper.
     """
     from geobench.rank_correlation import rank_correlation_table
 
-    full = release[(release["metric"] == metric) & (release["n_datasets"] == 5) & ~release["variant"].isin(left_out)]
-    rankers = full.groupby("variant")["ranker"].nunique()
-    full = full[full["variant"].map(rankers) == full["ranker"].nunique()]
+    kept = [v for v in complete_variants(release, metric) if v not in left_out]
+    full = release[(release["metric"] == metric) & release["variant"].isin(kept)]
     return rank_correlation_table(full.drop(columns="n_datasets").rename(columns={"metric": "value", "value": "mean"}), metric)
+
+
+def spearman_sets(release):
+    """The ranges by which variants enter, since the paper does not list them: one row per rule, with the number of variants.
+
+    The rule with a source (every file with all data, StealthRank's second file left out) misses two of the four printed figures by 0.01
+    and 0.02. Leaving out the snippets that GPT-4o-mini wrote too gives all four, and is the only exclusion of up to three variants that
+    does (tests/test_published.py tries them all); that it is the paper's set is a conclusion from the figures, not a statement of a source.
+    """
+    import pandas as pd
+
+    rules = {
+        "all with all data": (),
+        "without the released StealthRank suffixes": SECOND_FILES,
+        "without those and the snippets of GPT-4o-mini": SECOND_FILES + FITTED,
+    }
+    have = complete_variants(release)
+    rows = [{"variants": rule, "n": len(set(have) - set(out)), **spearman_ranges(release_spearman(release, left_out=out))}
+            for rule, out in rules.items()]  # fmt: skip
+    return pd.DataFrame(rows)
 
 
 def spearman_ranges(square) -> dict[str, float]:

@@ -10,7 +10,7 @@ from geobench.executors.units import run_units
 from geobench.orders import evaluation_orders, released_orders
 from geobench.rankers import folder_name, open_ranker, parse_name
 from geobench.rankers.base import Job, Ranking
-from geobench.records import Records, read_records
+from geobench.records import Records, read_records, sound
 from geobench.run import Run, sha, unit
 
 
@@ -135,10 +135,14 @@ def read_ranks(run: Run, name: str) -> tuple[list[dict], list[dict]]:
         at = f"{record['dataset']}/{record['list']}"
         return place.get(at, len(place)), place.get(unit(record), -1)
 
-    clean = sorted({unit(r): r for r in read_records(folder / "clean.jsonl")}.values(), key=placed)
+    clean = sorted(_read(folder / "clean.jsonl"), key=placed)
     edited = []
     for variant in sorted({v for v, *_ in texts}):
         if (folder / f"{variant}.jsonl").exists():
-            rows = {unit(r): r | {"variant": variant} for r in read_records(folder / f"{variant}.jsonl")}
+            rows = {unit(r): r | {"variant": variant} for r in _read(folder / f"{variant}.jsonl", "text_sha")}
             edited += [r for key, r in sorted(rows.items(), key=lambda row: placed(row[1])) if texts.get((variant, *key)) == r["text_sha"]]
     return clean, edited
+
+
+def _read(file, *needed: str) -> list[dict]:
+    return sound(read_records(file), file, ("orders", "ranks", *needed))

@@ -14,6 +14,7 @@ from geobench.errors import GeoBenchError, came
 from geobench.locking import take
 
 UNIT = ("dataset", "list", "target")
+MAKERS = {"edits": "notebooks 02 to 04", "ranks": "notebook 05_ranking", "scores": "notebook 06_detection"}  # by folder of a run
 
 
 def read_records(path: Path) -> list[dict]:
@@ -36,6 +37,23 @@ def differences(old: dict, new: dict, prefix: str = "") -> list[str]:
         elif a != b:
             lines.append(f"{prefix}{key}: {a!r} -> {b!r}")
     return lines
+
+
+def sound(records: list[dict], path: Path, needed: Iterable[str] = (), key: Iterable[str] = (*UNIT, "variant", "text_sha")) -> list[dict]:
+    """The records of a file, each of which has its unit and what is `needed`, and comes once; GeoBenchError names the first that does not.
+
+    The same unit may stand there again with another text (`text_sha`), which supersedes the older one.
+    """
+    seen = set()
+    for number, record in enumerate(records, 2):
+        if lost := [name for name in (*UNIT, *needed) if name not in record]:
+            raise GeoBenchError(f"{path}:{number}: a record without {', '.join(lost)}: {came(record)}")
+        mine = tuple(record.get(name) for name in key)
+        if mine in seen:
+            where = f"{record['dataset']}/{record['list']}, target {record['target']}"
+            raise GeoBenchError(f"{path}:{number}: {where}: this target comes twice")
+        seen.add(mine)
+    return records
 
 
 class Records:
@@ -110,7 +128,8 @@ def _scan(path: Path, mend: bool = False) -> Iterator[dict]:
     """The fingerprint's row, then the records, line by line; with `mend` a torn last line is also removed from the file."""
     path, whole = Path(path), 0
     if not path.exists():
-        raise GeoBenchError(f"no records at {path}: run the notebook that makes them first")
+        maker = next((MAKERS[part] for part in reversed(path.parts) if part in MAKERS), "the notebook that makes them")
+        raise GeoBenchError(f"no records at {path}: run {maker} first")
     with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             if not line.endswith(b"\n"):

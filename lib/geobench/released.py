@@ -20,6 +20,7 @@ from geobench.errors import GeoBenchError, came, nearest
 from geobench.lists import read_rows
 
 LENGTH = {"ragroll": 8, "stsdata": 10, "llm_rank_optimizer": 10, "rewrite_to_rank": 10, "cseo": 10}  # items of the longest list
+NOT_READ = (".gz", ".zip", ".bz2", ".xz", ".zst", ".tar", ".tgz", ".json", ".ndjson", ".tsv", ".parquet", ".xlsx")
 UNIT = ["variant", "ranker", "dataset", "list", "target", "run"]
 
 
@@ -45,8 +46,11 @@ def released_folder(given: str | None = None) -> Path:
 
 
 def record_files(folder: Path) -> list[Path]:
-    """The record files of a folder, in alphabetical order."""
-    return sorted(f for f in folder.iterdir() if f.suffix in (".jsonl", ".csv") and not f.name.startswith("."))
+    """The record files of a folder, in alphabetical order; GeoBenchError for one that only unpacking or renaming would make readable."""
+    files = sorted(f for f in folder.iterdir() if not f.name.startswith("."))
+    if packed := [f.name for f in files if f.suffix.lower() in NOT_READ]:
+        raise GeoBenchError(f"{packed[0]}: expected .jsonl or .csv files in {folder}; unpack or convert it, or move it out")
+    return [f for f in files if f.suffix in (".jsonl", ".csv")]
 
 
 def read_released(folder: Path):
@@ -78,6 +82,7 @@ def named(row) -> str:
 
 
 def known_methods() -> set[str]:
+    """The methods that released records may name."""
     from geobench.attacks import METHODS
 
     return set(METHODS)
@@ -103,9 +108,8 @@ def origin(file: Path) -> Origin:
     dataset = next((d for d in sorted(_lengths(), key=len, reverse=True) if stem == d or stem.endswith(f"_{d}")), None)
     head = stem.removesuffix(dataset).rstrip("_") if dataset else stem
     method, _, model = head.partition("_")
-    if dataset and method:
-        check_method(method, file.name)
-    return Origin(file.name, method if method in known_methods() else None, model or None, dataset)
+    named_so = method if method in known_methods() or (dataset and method) else None
+    return Origin(file.name, named_so, model or None, dataset)
 
 
 def _read_lines(file: Path) -> list[dict]:
@@ -132,6 +136,7 @@ def _row(row: dict, source: Origin, number: int) -> dict:
 
 
 def head_of(row: dict, source: Origin, where: str) -> dict:
+    """{"variant", "dataset", "list", "target", ...} of a record, from its own fields, else from where its file stood."""
     guess = "stealthrank" if "trace" in row and "model" not in row else "raf" if "trace" in row else "sts"
     method, model = row.get("method") or source.method or guess, row.get("model") or source.model
     variant = check_method(row.get("variant") or (f"{method}__{model}" if model else method), where)
@@ -162,6 +167,8 @@ def _from_trace(trace, head: dict, name: str) -> tuple[float, float, str]:
     if not isinstance(trace, list) or not trace or not all(isinstance(s, dict) and {"iteration", "rank"} <= set(s) for s in trace):
         raise GeoBenchError(f"{name}: expected a trace of iteration, rank and suffix, got {came(trace)}")
     check_ranks([step["rank"] for step in trace], head["L"], f"{name}: trace")
+    if odd := [s for s in trace if not isinstance(s["iteration"], int)]:
+        raise GeoBenchError(f"{name}: trace: expected whole numbers as iterations, got {came(odd[0]['iteration'])}")
     first = next((step for step in trace if step["iteration"] == 0), None)
     if first is None and head["variant"].split("__")[0] != "raf":
         raise GeoBenchError(f"{name}: missing original: the trace has no sample of iteration 0")

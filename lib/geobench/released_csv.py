@@ -24,7 +24,7 @@ DERIVED = {"nrg": 1e-5, "success@0.1": 0, "promote@0.1": 0}  # largest differenc
 def read_csv(file: Path) -> list[dict]:
     """Rows as `released.read_released` wants them; [] for a file of texts or of lists."""
     try:
-        table = pd.read_csv(file, dtype={"category": str, "list": str}, keep_default_na=True)
+        table = pd.read_csv(file, dtype={"category": str, "list": str, "dataset": str}, keep_default_na=True)
     except (ValueError, UnicodeDecodeError) as error:
         raise GeoBenchError(f"{file.name}: not a readable CSV table ({came(error)})") from error
     if {"orig_text", "adv_text"} & set(table) or {"query_noun"} & set(table):
@@ -46,9 +46,14 @@ def _check_texts(table, file: Path) -> None:
 def _row(row: dict, file: Path, number: int) -> dict:
     where = f"{file.name} line {number}"
     check_method(row["variant"], where)
+    for key in (k for k in ("dataset", "list", "ranker") if k in row):
+        if not isinstance(row[key], str) or not row[key].strip():
+            raise GeoBenchError(f"{where}: expected a {key}, got {came(row[key])}")
     head: dict = {"file": file.name, "ranker": row.get("ranker") or _ranker(file, row["variant"]), "run": 1}
     head |= {k: row[k] for k in ("variant", "dataset", "list")}
     numbers = {k: _number(row, k, named(head | {"target": row["target"]})) for k in ("target", "L", "r_before", "r_after")}
+    if broken := [k for k in ("target", "L") if numbers[k] != int(numbers[k])]:
+        raise GeoBenchError(f"{named(head | {'target': row['target']})}: {broken[0]}: expected a whole number, got {came(row[broken[0]])}")
     head |= {"target": int(numbers["target"]), "L": int(numbers["L"])}
     name = named(head)
     if head["L"] < 2 or not 1 <= head["target"] <= head["L"]:
@@ -58,11 +63,15 @@ def _row(row: dict, file: Path, number: int) -> dict:
         _check_median(row.get(f"ranks_{side}"), numbers[f"r_{side}"], head["L"], f"{name}: ranks_{side}")
     _check_derived(row, numbers, name)
     kvr = _number(row, "kvr", name) if "kvr" in row else math.nan
+    if kvr > 1 or kvr < 0:
+        raise GeoBenchError(f"{name}: kvr: expected a number from 0 to 1, got {came(row['kvr'])}")
     return head | {"r_before": numbers["r_before"], "r_after": numbers["r_after"], "kvr": kvr, "suffix": ""}
 
 
 def _ranker(file: Path, variant: str) -> str:
-    return file.stem.removeprefix("per_instance_").removesuffix(str(variant)).strip("_") or "unknown"
+    """The ranker in `per_instance_<ranker>_<method>`; a file of another name says none."""
+    head, _, rest = file.stem.partition("per_instance_")
+    return (rest.removesuffix(str(variant)).strip("_") if not head else "") or "unknown"
 
 
 def _number(row: dict, key: str, name: str) -> float:

@@ -29,11 +29,10 @@ MARK = re.compile(r"\[-(.*?)(?:-\]|$)|\{\+(.*?)(?:\+\}|$)", re.DOTALL)  # a text
 def build_report(folder: Path) -> Path:
     """Write `<folder>/report/index.html` from what is in the run's folder."""
     folder = Path(folder)
-    status = folder / "status.json"
     html = render(
         "report", name=folder.name, sections=SECTIONS, asked=ASKED, caveat=CAVEAT, findings=sentences(folder),
         figures=[_figure(f) for f in sorted((folder / "figures").glob("*.svg"))], examples=_examples(folder), tables=_tables(folder),
-        status=json.loads(status.read_text()) if status.exists() else [],
+        status=_status(folder),
         command=_command(folder), params=_text(folder / "params.yaml"), manifest=json.dumps(manifests(folder), indent=1),
     )  # fmt: skip
     target = folder / "report" / "index.html"
@@ -45,6 +44,14 @@ def build_report(folder: Path) -> Path:
 def report_of(run: str) -> Path:
     """The same for a run by name."""
     return build_report(folder_of(run))
+
+
+def _status(folder: Path) -> list[dict]:
+    """One row per notebook that the run has executed, over all calls: its state in the last call that chose it, `kept` where none says."""
+    file = folder / "status.json"
+    rows = {m["notebook"]: {"notebook": m["notebook"], "state": "kept", "seconds": m.get("seconds", "")} for m in manifests(folder)}
+    rows |= {row["notebook"]: row for row in (json.loads(file.read_text(encoding="utf-8")) if file.exists() else ())}
+    return [rows[name] for name in sorted(rows)]
 
 
 def _text(file: Path) -> str:

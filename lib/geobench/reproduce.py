@@ -3,6 +3,10 @@
 import json
 import os
 import platform
+import re
+import shutil
+import subprocess
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -76,6 +80,40 @@ def manifests(folder: Path) -> list[dict]:
     return found
 
 
+@cache
 def machine() -> str:
-    """What this process runs on, in words."""
-    return f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors, Python {platform.python_version()}"
+    """What this process runs on, in words: system, processor, and the GPUs that the driver lists."""
+    there = f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors{_processor()}"
+    return "; ".join([f"{there}, Python {platform.python_version()}", *_gpus()])
+
+
+def _processor() -> str:
+    """The processor's name in brackets, where the system gives it."""
+    file = Path("/proc/cpuinfo")
+    named = re.search(r"^model name\s*:\s*(.+)$", file.read_text(errors="replace"), re.MULTILINE) if file.exists() else None
+    return f" ({named[1].strip()})" if named else ""
+
+
+def _gpus() -> list[str]:
+    """`2 x NAME, MEMORY`, from nvidia-smi; empty without it."""
+    if not shutil.which("nvidia-smi"):
+        return []
+    ask = ["nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader"]
+    try:
+        said = subprocess.run(ask, capture_output=True, text=True, timeout=20, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return [f"{n} x {name}" for name, n in Counter(line.strip() for line in said.splitlines() if line.strip()).items()]
+
+
+def dollars(folder: Path) -> float:
+    """What a run has paid to API models so far, in US dollars, by the store of replies; 0 where there is no store."""
+    from geobench.replies import ReplyStore, store_file
+
+    if not store_file().exists():
+        return 0.0
+    store = ReplyStore()
+    try:
+        return round(store.spent(str(Path(folder).resolve())), 6)
+    finally:
+        store.close()

@@ -1,12 +1,34 @@
-"""Which engine can play which role: what a model's engine cannot give is refused before any model loads."""
+"""Which model can play which role: what a model or its engine cannot give is refused before any model loads."""
 
-from geobench.attacks import named, split
+from collections import Counter
+
+from geobench.attacks import entries, named, split
 from geobench.errors import GeoBenchError
 from geobench.models import spec
-from geobench.rankers import parse_name
+from geobench.rankers import parse_name, windows
 from geobench.rankers.structure import require
 
 ELSEWHERE = {"openai": "is served over an API", "vllm": "runs under vLLM"}
+
+
+def require_models(params) -> None:
+    """GeoBenchError for the first model that is unknown or cannot play its role, and for a variant that is asked for twice."""
+    from geobench.ladder_scripts import factors_of
+
+    spec(params.detector)
+    windows.require(params.generate_window, params.generate_stride)
+    for role in ("attacker", "rewriter", "optimised_on", "judge", "reference_model"):
+        row = spec(getattr(params, role))
+        if row.kind != "causal_lm":
+            raise GeoBenchError(f"{role}: expected a causal language model (kind `causal_lm`), got `{row.name}`, a `{row.kind}`")
+    twice = [v for v, n in Counter(named(params, entry)[0] for entry in entries(params)).items() if n > 1]
+    if twice:
+        raise GeoBenchError(f"variant `{twice[0]}` is asked for twice (a method without a model takes its group's)")
+    for ranker in (*params.rankers, params.main_ranker, params.tap_ranker, params.optimisation_ranker):
+        parse_name(ranker)
+    for ranker in params.ladder_rankers or ():
+        factors_of(ranker)
+    refuse(params)
 
 
 def refuse(params) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 from geobench import catalog, paths
 from geobench.attacks.base import Task
 from geobench.engines.budget import CURRENT
-from geobench.errors import GeoBenchError
+from geobench.errors import GeoBenchError, nearest
 from geobench.params import Params, check, load
-from geobench.records import read_records
+from geobench.records import UNIT, read_records, sound
 from geobench.yaml_values import parse_yaml
 
 
@@ -70,5 +70,22 @@ class Run:
         files = sorted((self.folder / "edits").glob("*.jsonl"))
         if not files:
             raise GeoBenchError(f"no edits in {self.folder}/edits: run notebooks 02 to 04 first")
-        found = {f.stem: read_records(f) for f in files}
-        return {v: sorted((r for r in rows if unit(r) in place), key=lambda r: place[unit(r)]) for v, rows in found.items()}
+        found = {f.stem: _edited(f) for f in files}
+        for variant, rows in found.items():
+            if odd := [r for r in rows if unit(r) not in place]:
+                raise GeoBenchError(f"edits of `{variant}`: {'/'.join(map(str, unit(odd[0])))}: no such item among the run's lists")
+        return {v: sorted(rows, key=lambda r: place[unit(r)]) for v, rows in found.items()}
+
+
+def _edited(file: Path) -> list[dict]:
+    """The records of a variant's edits; GeoBenchError for an unknown method, another variant's records, or a target twice."""
+    from geobench.attacks import METHODS
+
+    if (method := file.stem.split("__")[0]) not in (*METHODS, "external"):
+        raise GeoBenchError(f"{file}: unknown variant `{file.stem}`.{nearest(method, METHODS)}")
+    records = sound(read_records(file), file, ("text",), UNIT)
+    for record in records:
+        if (variant := record.get("variant", file.stem)) != file.stem:
+            where = f"{record['dataset']}/{record['list']}, target {record['target']}"
+            raise GeoBenchError(f"{file}: {where}: expected `{file.stem}`, got `{variant}`")
+    return records

@@ -99,7 +99,7 @@ def _execute(made: Plan, say) -> list[dict]:
             execute_notebook(name, made.folder, made.params.model_dump() | {"run": made.run})
             manifest.parent.mkdir(parents=True, exist_ok=True)
             state, seconds = "ran", round(time.perf_counter() - began, 1)
-            row = {"notebook": name, "digest": digest(made.params, made.folder, name), "seconds": seconds, **_versions()}
+            row = {"notebook": name, "digest": digest(made.params, made.folder, name), "seconds": seconds, **_ran_on(made.folder)}
             put(manifest, json.dumps(row, indent=1, sort_keys=True) + "\n")
         rows.append({"notebook": name, "state": state, "seconds": seconds})
         left = (time.perf_counter() - start) / n * (len(made.chosen) - n)
@@ -169,9 +169,11 @@ def _other_edits(made: Plan, source: Path) -> list[str]:
     return differences({k: old.get(k) for k in names}, {k: new.get(k) for k in names})
 
 
-def _versions() -> dict:
+def _ran_on(folder: Path) -> dict:
+    """What a manifest says beside digest and seconds: machine, library versions, and the dollars that the run has paid so far."""
     from importlib.metadata import version
 
-    from geobench.reproduce import machine
+    from geobench.reproduce import dollars, machine
 
-    return {"machine": machine(), "versions": {p: version(p) for p in ("torch", "transformers", "numpy", "pandas", "papermill")}}
+    versions = {p: version(p) for p in ("torch", "transformers", "numpy", "pandas", "papermill")}
+    return {"machine": machine(), "dollars": dollars(folder), "versions": versions}

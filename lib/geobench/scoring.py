@@ -5,7 +5,7 @@ from functools import partial
 
 from geobench import catalog
 from geobench.executors.units import run_units
-from geobench.records import UNIT, Records, read_fingerprint, read_records
+from geobench.records import UNIT, Records, read_fingerprint, read_records, sound
 from geobench.run import Run, sha, unit
 
 KEY = (*UNIT, "variant")
@@ -40,7 +40,8 @@ def read_scores(run: Run, detector: str):
     """pandas frame of a detector's scores of the run's present texts."""
     import pandas as pd
 
-    rows = {(*unit(r), r["variant"]): r for r in read_records(run.folder / "scores" / f"{detector}.jsonl")}
+    file = run.folder / "scores" / f"{detector}.jsonl"
+    rows = {(*unit(r), r["variant"]): r for r in sound(read_records(file), file, ("variant", "text_sha", "score"))}
     current = {(*unit(t), t["variant"]): sha(t["text"]) for t in texts(run)}
     return pd.DataFrame([rows[key] for key, digest in current.items() if key in rows and rows[key]["text_sha"] == digest])
 

@@ -2,6 +2,7 @@
 
 import difflib
 import json
+from pathlib import Path
 
 from geobench.prompts import PROMPTS, load_prompt, prompt_sha
 from geobench.ranking import read_ranks
@@ -31,23 +32,36 @@ def settings_table(work):
     """One row per setting that the records' fingerprints state: which records, setting, value; equal values share a row."""
     import pandas as pd
 
-    found: dict[tuple, list[str]] = {}
-    for kind in ("edits/*.jsonl", "ranks/*/clean.jsonl", "scores/*.jsonl"):
-        for file in sorted(work.folder.glob(kind)):
-            name = file.parent.name if kind.startswith("ranks") else file.stem
-            for key, value in _flat(read_fingerprint(file)):
-                if key not in ("kind", "variant", "catalog", "texts"):
-                    found.setdefault((kind.split("/")[0], key, value), []).append(name)
+    found = stated(work.folder, ("edits/*.jsonl", "ranks/*/clean.jsonl", "scores/*.jsonl"))
     rows = [
         {"records": kind, "setting": key, "value": value, "of": ", ".join(names)} for (kind, key, value), names in sorted(found.items())
     ]
     budget = {k: v for k, v in work.params.identity().items() if k not in ("released_dir", "external_edits")}
-    shas = {value for _, _, value in found}
-    for name in sorted(f.stem for f in PROMPTS.glob("*.yaml") if prompt_sha(f.stem) in shas):
-        texts = {k: v for k, v in load_prompt(name).items() if k != "description"}
-        rows += [{"records": "prompts", "setting": f"{name}.{k}", "value": v, "of": prompt_sha(name)} for k, v in _flat(texts)]
+    rows += prompt_rows({value for _, _, value in found})
     rows += [{"records": "parameters", "setting": k, "value": _shown(v), "of": "the run"} for k, v in budget.items()]
     return pd.DataFrame(rows)
+
+
+def stated(folder: Path, patterns: tuple[str, ...]) -> dict[tuple, list[str]]:
+    """What the fingerprints of the records under the patterns state: (first folder, setting, value) -> names of the records."""
+    found: dict[tuple, list[str]] = {}
+    files = (f for pattern in patterns for f in Path(folder).glob(pattern) if f.name != "instances.jsonl")  # a corpus, no records
+    for file in sorted(files):
+        kind, *parts = file.relative_to(folder).with_suffix("").parts
+        name = "/".join(part for part in parts if part != "clean")
+        for key, value in _flat(read_fingerprint(file)):
+            if key not in ("kind", "variant", "catalog", "texts", "corpus", "contexts"):
+                found.setdefault((kind, key, value), []).append(name)
+    return found
+
+
+def prompt_rows(values: set) -> list[dict]:
+    """Rows with every text of the prompts whose digests are among the values."""
+    rows = []
+    for name in sorted(f.stem for f in PROMPTS.glob("*.yaml") if prompt_sha(f.stem) in values):
+        texts = {k: v for k, v in load_prompt(name).items() if k != "description"}
+        rows += [{"records": "prompts", "setting": f"{name}.{k}", "value": v, "of": prompt_sha(name)} for k, v in _flat(texts)]
+    return rows
 
 
 def _flat(tree: dict, prefix: str = ""):

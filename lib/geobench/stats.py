@@ -8,17 +8,18 @@ percentile intervals.
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from hashlib import sha256
 
 import numpy as np
 
 from geobench.errors import GeoBenchError
 from geobench.rank_correlation import rank_correlation_table, spearman  # noqa: F401
+from geobench.resampling import resample_counts, resampled_means  # noqa: F401
 
 KEY = ["dataset", "list", "target"]
 PERCENTILES = (2.5, 97.5)
+NO_SPREAD = 1e-12  # a bootstrap standard error up to this is rounding: every resample gave the same mean
+NO_TEST = "no test: every resample of lists gives the same difference"
 
 
 @dataclass(frozen=True)
@@ -33,24 +34,6 @@ class Estimate:
     n_lists: int
     n_datasets: int
     note: str = ""
-
-
-def resample_counts(lists_per_dataset: Mapping[str, int], resamples: int, seed: int) -> np.ndarray:
-    """How often each list is drawn: resamples x lists, data set by data set in the mapping's order.
-
-    Within a data set of n lists every row draws n lists with replacement, so its entries sum to n.
-    """
-    if resamples < 2 or not lists_per_dataset:
-        raise GeoBenchError(
-            f"bootstrap: expected >= 2 resamples, and lists; got {resamples}, {lists_per_dataset}"
-        )
-    blocks = []
-    for dataset, lists in lists_per_dataset.items():
-        stream = int.from_bytes(sha256(f"bootstrap|{seed}|{dataset}".encode()).digest()[:16], "big")
-        drawn = np.random.default_rng(stream).integers(lists, size=(resamples, lists))
-        places = (drawn + lists * np.arange(resamples)[:, None]).ravel()
-        blocks.append(np.bincount(places, minlength=resamples * lists).reshape(resamples, lists))
-    return np.concatenate(blocks, axis=1)
 
 
 def cluster_bootstrap(
@@ -104,10 +87,18 @@ def paired_difference(table_a, table_b, value: str, resamples=5000, seed=0, weig
     return Estimate(**{**asdict(estimate), "note": "; ".join(filter(None, [estimate.note, note]))})
 
 
+def without_rounding(se):
+    """Standard errors, 0 where they are nothing but rounding (`NO_SPREAD`)."""
+    return np.where(se <= NO_SPREAD, 0.0, se)
+
+
 def wald_p(estimate: Estimate) -> float:
-    """Two-sided p of mean = 0 from mean / se under the normal; nan without a standard error."""
-    if not estimate.se:
-        return 1.0 if estimate.mean == 0 else 0.0
+    """Two-sided p of mean = 0 from mean / se under the normal; nan without a standard error.
+
+    Where no resample differs from another there is no test: p is 1 for a mean of 0, else nan (`NO_TEST` says why).
+    """
+    if estimate.se <= NO_SPREAD:
+        return 1.0 if abs(estimate.mean) <= NO_SPREAD else math.nan
     return math.erfc(abs(estimate.mean / estimate.se) / math.sqrt(2))
 
 
@@ -136,30 +127,6 @@ def _bootstrap(table, values: list[str], resamples: int, seed: int, weighting: s
     return [_estimate(means[:, k], sizes, len(table)) for k in range(len(values))]
 
 
-def resampled_means(keys, numbers, resamples: int, seed: int, weighting: str = "dataset"):
-    """(means, lists per data set): row 0 the data's own means, then one row per resample; a column per value.
-
-    keys: targets x 2 (data set, list); numbers: targets x values. One product per data set of the resample counts with the
-    lists' sums and sizes.
-    """
-    if weighting not in ("dataset", "target"):
-        raise GeoBenchError(f"bootstrap: expected weighting `dataset` or `target`, got {weighting!r}")
-    names = {key: n for n, key in enumerate(sorted(set(map(tuple, keys))))}
-    place = np.array([names[key] for key in map(tuple, keys)])
-    member = place == np.arange(len(names))[:, None]  # lists x targets
-    sums = member.astype(float) @ np.column_stack([numbers, np.ones(len(numbers))])
-    lists = [dataset for dataset, _ in names]
-    sizes = {dataset: lists.count(dataset) for dataset in dict.fromkeys(lists)}
-    counts = np.vstack([np.ones(len(lists)), resample_counts(sizes, resamples, seed)])
-    totals, start = [], 0
-    for size in sizes.values():
-        totals.append(counts[:, start : start + size] @ sums[start : start + size])
-        start += size
-    if weighting == "target":
-        totals = [sum(totals)]
-    return sum(t[:, :-1] / t[:, -1:] for t in totals) / len(totals), sizes
-
-
 def _estimate(means: np.ndarray, sizes: dict[str, int], targets: int) -> Estimate:
     """Estimate from the mean (first) and its resamples."""
     single = [dataset for dataset, lists in sizes.items() if lists == 1]
@@ -169,7 +136,7 @@ def _estimate(means: np.ndarray, sizes: dict[str, int], targets: int) -> Estimat
         note = f"no interval: one list in {', '.join(single)}"
     else:
         lo, hi = np.percentile(means[1:], PERCENTILES)
-        se = means[1:].std(ddof=1)
+        se = without_rounding(means[1:].std(ddof=1))
     return Estimate(
         float(means[0]), float(lo), float(hi), float(se), targets, sum(sizes.values()), len(sizes), note
     )

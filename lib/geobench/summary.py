@@ -1,5 +1,6 @@
 """From a run's records to the frames that every table starts from."""
 
+from geobench.errors import GeoBenchError
 from geobench.metrics import per_target
 from geobench.operating_points import wide_scores
 from geobench.ranking import read_ranks
@@ -17,7 +18,13 @@ def per_target_table(work):
 
 
 def score_table(work):
-    """One row per text, a column per detector that has scores (operating_points.wide_scores)."""
+    """One row per text, a column per detector that has scores (operating_points.wide_scores).
+
+    GeoBenchError without scores of the keyword filter, perplexity or the judge; a run of one list has no trained detector.
+    """
+    for detector in DETECTORS[:3]:
+        if not (work.folder / "scores" / f"{detector}.jsonl").exists():
+            raise GeoBenchError(f"no scores of `{detector}` in {work.folder}/scores: run notebook 06_detection first")
     have = [d for d in DETECTORS if (work.folder / "scores" / f"{d}.jsonl").exists()]
     return wide_scores({detector: read_scores(work, detector) for detector in have})
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +13,22 @@ LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "[": "{[}", "]": "{]}", "*": "{*}", "|": r"\textbar{}", "`": r"\textasciigrave{}",
+    "\u00a0": "~", "\u2212": r"\ensuremath{-}", "\u2248": r"\ensuremath{\approx}",
+    "\u2264": r"\ensuremath{\le}", "\u2265": r"\ensuremath{\ge}", "\u2192": r"\ensuremath{\to}",
 }  # fmt: skip
-PLAIN = set("‘’“”–—…•×°±£€") | {chr(n) for n in range(0xC0, 0x100)}  # beyond ASCII, what fonts in T1 encoding have
+TYPESET = "–—‘’‚“”„†‡•…‰‹›€™"  # beyond Latin letters
+NOT_IN_T1 = "\u00ad\u0126\u0127\u0138\u013f\u0140\u0149\u0166\u0167"
 
 
 def escape_latex(text: object) -> str:
-    """Text from data, harmless in LaTeX: commands as text; control characters and letters that common fonts lack as U+XXXX."""
-    line = " ".join(str(text).split())
-    return "".join(LATEX.get(c, c if c.isascii() and c.isprintable() or c in PLAIN else f"U+{ord(c):04X}") for c in line)
+    """Text from data, harmless in LaTeX with T1 fonts; a character that those lack is shown by its code, U+65E5."""
+    plain = unicodedata.normalize("NFC", " ".join(str(text).split()))
+    return "".join(LATEX.get(c) or (c if _typeset(c) else rf"\texttt{{U+{ord(c):04X}}}") for c in plain)
+
+
+def _typeset(c: str) -> bool:
+    """Whether pdfLaTeX sets this character without more packages: printable ASCII, Latin-1, Latin Extended-A, common punctuation."""
+    return " " <= c <= "~" or ("\u00a1" <= c <= "\u017e" and c not in NOT_IN_T1) or c in TYPESET
 
 
 def escape_markdown(text: object) -> str:

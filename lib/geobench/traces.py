@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from geobench import stats
+
 UNIT = ["variant", "dataset", "list", "target", "restart", "row"]
 
 
@@ -46,6 +48,45 @@ def compute_table(edits: Iterable[dict]):
         })  # fmt: skip
     columns = ["variant", "targets", "steps", "forward_tokens", "backward_tokens", "loss_change", "share_lowered"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def control_table(edits: Iterable[dict], resamples: int = 5000, seed: int = 0):
+    """Each white-box variant against random token search on the same targets and model: mean difference of the objective's change
+    (below zero: the attack lowered it further) with its list-cluster interval, the share of targets where it did, the difference of the
+    edits' mean rank on held-out search orders, and how many forward tokens it ran per one of the search's."""
+    import pandas as pd
+
+    edits = [edit for edit in edits if edit.get("tokens")]
+    finals, rows = _finals(edits), []
+    for name, other in ((n, finals[c]) for n in finals for c in finals if c.split("__") == ["random_search", *n.split("__")[1:]]):
+        mine = finals[name].merge(other, on=UNIT[1:4], suffixes=("", "_random"))
+        if name.startswith("random_search") or mine.empty:
+            continue
+        gaps = mine.assign(**{value: mine[value] - mine[f"{value}_random"] for value in ("change", "mean_rank")})
+        change, rank = (stats.cluster_bootstrap(gaps.rename(columns={v: "gap"}), "gap", resamples, seed) for v in ("change", "mean_rank"))
+        rows.append({
+            "variant": name, "targets": len(gaps), "difference": change.mean, "lo": change.lo, "hi": change.hi,
+            "share_better": (gaps["change"] < 0).mean(), "rank_difference": rank.mean, "rank_lo": rank.lo, "rank_hi": rank.hi,
+            "forward_ratio": mine["forward"].sum() / mine["forward_random"].sum(),
+        })  # fmt: skip
+    columns = ["variant", "targets", "difference", "lo", "hi", "share_better", "rank_difference", "rank_lo", "rank_hi", "forward_ratio"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _finals(edits) -> dict:
+    """variant -> frame of its targets: the objective's least change at the last step (over rows and restarts), the held-out rank of
+    the suffix that became the edit, forward tokens."""
+    import pandas as pd
+
+    trace, found = trace_table(edits), {}
+    last = trace[trace["step"] == trace.groupby(UNIT)["step"].transform("max")]
+    change = last.groupby(UNIT[:4])["change"].min()
+    for edit in edits:
+        key = tuple(edit[name] for name in UNIT[:4])
+        ranks = [row["mean_rank"] for row in edit["trace"] if row["suffix"] == edit["suffix"] and "mean_rank" in row]
+        row = dict(zip(UNIT[:4], key)) | {"change": change[key], "mean_rank": min(ranks), "forward": edit["tokens"]["forward"]}
+        found.setdefault(edit["variant"], []).append(row)
+    return {variant: pd.DataFrame(rows) for variant, rows in sorted(found.items())}
 
 
 def failure_table(edits: Iterable[dict]):

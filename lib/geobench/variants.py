@@ -1,6 +1,6 @@
 """What a variant's name says (METHOD or METHOD__MODEL), and what each method may do and see."""
 
-from geobench.attacks import METHODS, THREAT
+from geobench.attacks import CONTROL_OF, METHODS, THREAT
 
 ORDER = ("white-box", "black-box", "white-hat", "control", "external")
 
@@ -21,6 +21,7 @@ FACTS = {
     "sts": ("weights and gradients", "greedy coordinate search over suffix tokens for the target's name in first place", "all of it"),
     "stealthrank": ("weights and gradients", "Langevin steps on suffix logits: target rank, fluency, few promotional words", "all of it"),
     "raf": ("weights and gradients", "suffix grown token by token, rank loss weighed against fluency by entropy", "all of it"),
+    "random_search": ("probability of a reply", "random token swaps, as many forward passes as sts; the best is kept", "all of it"),
     "zero_shot": ("none", "one promotional snippet from an attacker model, appended", "the item's own text"),
     "tap": (
         "rank of the target",
@@ -35,6 +36,7 @@ FACTS = {
 
 
 def method_of(variant: str) -> str:
+    """`tap` of `tap__qwen2.5-14b`."""
     return variant.split("__")[0]
 
 
@@ -46,6 +48,8 @@ def model_of(variant: str) -> str:
 def threat_of(variant: str) -> str:
     """One of ORDER; what has no method of ours is external."""
     method = method_of(variant)
+    if method in CONTROL_OF:
+        return "control"
     return THREAT.get(METHODS.get(method, ""), "external")
 
 

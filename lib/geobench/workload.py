@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from functools import cache
 
-from geobench.attacks import METHODS, entries, named
+from geobench.attacks import METHODS, entries, family, named
 from geobench.attacks.base import Task
 from geobench.prompts import load_prompt, render
 from geobench.rankers import parse_name
@@ -64,7 +64,7 @@ def longer(params, method: str, task: Task) -> int:
         return max(0, params.rewrite_tokens + kept - tokens(task.item.description))
     if METHODS.get(method) == "controls" or method == "external":
         return tokens(render(load_prompt("controls")["injection"], name=task.item.name, noun=task.list.noun))
-    return getattr(params, f"{method}_tokens")
+    return getattr(params, f"{family(method)}_tokens")
 
 
 def ranked_methods(params, ranker: str) -> list[str]:
@@ -171,17 +171,17 @@ def _search(params, tasks, notebook, ranker, variant, count: int, more: int) -> 
 
 def _optimised(params, tasks, variant, method, model) -> list[Work]:
     """Steps of a white-box method, the objective's mean at each test (with the clean prefixes), and its tests on held-out orders."""
-    steps, orders, size = (getattr(params, f"{method}_{name}") for name in ("steps", "orders", "tokens"))
+    steps, orders, size = (getattr(params, f"{family(method)}_{name}") for name in ("steps", "orders", "tokens"))
     rows = params.stealthrank_rows if method == "stealthrank" else 1
     tests = (math.ceil(steps / params.test_every) + 1) * params.optimisation_seeds * rows
     steps *= params.optimisation_seeds
-    tried = {"sts": params.sts_candidates, "raf": params.raf_top}.get(method, 0)
+    tried = {"sts": params.sts_candidates, "random_search": params.sts_candidates + 1, "raf": params.raf_top}.get(method, 0)
     work = Work("02_white_box", model, variant, steps * len(tasks) * (rows if method == "stealthrank" else 1 + tried), 0)
     tested = Work("02_white_box", model, f"objective of {variant}", len(tasks) * tests * orders, 0)
     for task in tasks:
         lines, (before, after) = line_tokens(task.list), frame_tokens(task.list)
         half = (sum(lines) - lines[task.target - 1]) // 2
-        work.tokens_in += steps * (size + half + after) * (3 * rows if method == "stealthrank" else PASSES[method] + tried)
+        work.tokens_in += steps * (size + half + after) * (3 * rows if method == "stealthrank" else PASSES.get(method, 0) + tried)
         tested.tokens_in += orders * (tests * (size + half + after) + before + half)
     return [work, tested, _search(params, tasks, "02_white_box", params.optimisation_ranker, variant, tests * params.test_orders, size)]
 

@@ -5,18 +5,18 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from geobench.attacks import optimise, raf, scene, stealthrank, sts
+from geobench.attacks import optimise, raf, random_search, scene, stealthrank, sts
 from geobench.attacks.base import Task
 from geobench.attacks.vocabulary import vocabulary
 from geobench.errors import GeoBenchError
 from geobench.lists import make_list
 from geobench.orders import evaluation_orders
 
-MODULES = pytest.mark.parametrize("module", [sts, raf, stealthrank], ids=lambda m: m.METHOD)
+MODULES = pytest.mark.parametrize("module", [sts, raf, stealthrank, random_search], ids=lambda m: m.METHOD)
 
 
 def edits(module, tasks, engine, ranker, settings, folder):
-    return [edit for _, edit in optimise.run(module, tasks, engine, ranker, settings, folder)]
+    return [edit for _, edit in optimise.run(module, tasks, engine, ranker, settings, folder, {})]
 
 
 @MODULES
@@ -28,7 +28,7 @@ def test_every_method_runs_on_both_objectives_and_prompts(module, engine, task, 
     assert edit["text"] == task(4).item.description.replace("\n ", "\n ") + (" " + edit["suffix"] if edit["suffix"] else "")
     assert edit["suffix"] in {row["suffix"] for row in tested} and {0, 3} == {row["step"] for row in tested}
     assert edit["suffix"].isascii() and edit["suffix"].isprintable()
-    assert edit["tokens"]["forward"] >= edit["tokens"]["backward"] > 0
+    assert edit["tokens"]["forward"] >= edit["tokens"]["backward"] >= (module is not random_search)
     assert not list(tmp_path.iterdir())  # checkpoints go once the edit is made
 
 
@@ -94,10 +94,10 @@ def test_several_restarts_share_the_choice(engine, task, ranker, settings, tmp_p
 
 
 def test_identity_holds_what_determines_the_suffix(settings):
-    base = optimise.identity("sts", sts.NAMES, settings())
+    base = optimise.identity(sts, settings())
     assert base["sts_verify"] is None and base["objective"] == "target" and "raf_top" not in base
     for change in ({"sts_top_k": 3}, {"selection": "last"}, {"optimisation_seeds": 2}, {"test_orders": 2}):
-        assert optimise.identity("sts", sts.NAMES, settings(**change)) != base
+        assert optimise.identity(sts, settings(**change)) != base
 
 
 def test_errors_name_the_cause(engine, short_engine, task, ranker, settings, tmp_path):
@@ -112,7 +112,7 @@ def test_a_torn_checkpoint_cannot_exist(engine, task, settings, tmp_path):
     file, found = optimise._file(tmp_path, made), optimise.Search({"slot": [1, 2], "y": torch.ones(2)}, 3, [{"step": 0}])
     optimise._save(file, found)
     assert [f.name for f in tmp_path.iterdir()] == [file.name]
-    back = optimise._load(file)
+    back = optimise._load(file, "cpu")
     assert back.state["slot"] == [1, 2] and torch.equal(back.state["y"], torch.ones(2)) and (back.step, back.trace) == (3, [{"step": 0}])
 
 
@@ -121,8 +121,26 @@ def test_a_short_list_never_optimises_on_what_it_holds_out(engine, task, setting
     short = Task(make_list("toy", "trio", "kettle", rows[:3]), 1)
     made = optimise.problem(sts, short, engine, settings(sts_orders=8, test_orders=2), vocabulary(engine), 0, {})
     assert len(made.scenes) == 1 and len(made.held_out) == 2
-    with pytest.raises(GeoBenchError, match=r"trio item 1 .* 3 search orders and test_orders=3 holds all .* none is left for sts"):
+    with pytest.raises(GeoBenchError, match=r"list `toy/trio` of 3 items: test_orders=3 holds all of its 3 search orders out"):
         optimise.problem(sts, short, engine, settings(test_orders=3), vocabulary(engine), 0, {})
     with pytest.raises(GeoBenchError, match="both orders of its two items"):
         pair = Task(make_list("toy", "pair", "kettle", rows[:2]), 1)
         optimise.problem(sts, pair, engine, settings(), vocabulary(engine), 0, {})
+
+
+def test_the_own_prompt_of_stealthrank_stays_on_search_orders(engine, task, settings):
+    from geobench.orders import is_odd
+
+    for target in range(4):
+        for order in [(1, 0, 2, 3), (3, 1, 2, 0), (0, 1, 3, 2), (2, 3, 1, 0)]:
+            shown = stealthrank.arranged(order, target)
+            assert shown[-1] == target and is_odd(shown) and sorted(shown) == [0, 1, 2, 3]
+
+
+def test_methods_of_one_list_share_its_clean_prompts(engine, task, ranker, settings, tmp_path):
+    clean, chosen = {}, settings(sts_steps=1, raf_steps=1, raf_orders=2, stealthrank_steps=1)
+    (first,) = [e for _, e in optimise.run(sts, [task(2)], engine, ranker, chosen, tmp_path, clean)]
+    kept = {key: id(past) for key, (_, past) in clean.items()}
+    (second,) = [e for _, e in optimise.run(raf, [task(2)], engine, ranker, chosen, tmp_path, clean)]
+    assert kept and {key: id(past) for key, (_, past) in clean.items()} == kept
+    assert second == edits(raf, [task(2)], engine, ranker, chosen, tmp_path)[0]

@@ -3,13 +3,14 @@
 from types import SimpleNamespace
 
 import pytest
+import torch
 
 from geobench.attacks import objectives, optimise, raf, scene
 from geobench.attacks.vocabulary import vocabulary
 
 
 def edits(module, tasks, engine, ranker, settings, folder):
-    return [edit for _, edit in optimise.run(module, tasks, engine, ranker, settings, folder)]
+    return [edit for _, edit in optimise.run(module, tasks, engine, ranker, settings, folder, {})]
 
 
 def test_raf_grows_to_its_length_and_stops(engine, task, ranker, settings, tmp_path):
@@ -42,3 +43,15 @@ def test_the_drawn_token_is_the_most_fluent_or_the_best_for_the_objective(engine
     raf.step(made, state, 0)
     best = max(tried, key=lambda slot: float(logp[slot[-1]])) if likeliest else tried[losses.index(min(losses))]
     assert len(tried) > 3 and state["shown"] == best
+
+
+def test_slots_that_do_not_read_back_are_never_drawn(engine, task, settings, monkeypatch):
+    made = optimise.problem(raf, task(3), engine, settings(), vocabulary(engine), 0, {})
+    tried, total = [[1], [2], [3]], torch.tensor([0.0, 50.0, 1.0], dtype=torch.float64)
+    monkeypatch.setattr(raf.scene, "stands", lambda slot, *_: slot != [1])
+    assert {raf._drawn(made, tried, total.clone(), u) for u in (0.01, 0.3, 0.999)} == {2}  # [2] has next to no chance
+    monkeypatch.setattr(raf.scene, "stands", lambda *_: False)
+    assert raf._drawn(made, tried, total.clone(), 0.5) is None
+    state = raf.start(made)
+    losses = raf.step(made, state, 0)
+    assert state["finished"] and state["shown"] == made.slot[:1] and len(losses) == 1

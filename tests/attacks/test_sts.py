@@ -7,7 +7,7 @@ from geobench.attacks.vocabulary import vocabulary
 
 
 def edits(module, tasks, engine, ranker, settings, folder):
-    return [edit for _, edit in optimise.run(module, tasks, engine, ranker, settings, folder)]
+    return [edit for _, edit in optimise.run(module, tasks, engine, ranker, settings, folder, {})]
 
 
 def test_sts_never_rises_under_one_order_and_the_published_search_may(engine, task, ranker, settings, tmp_path):
@@ -35,3 +35,18 @@ def test_screening_keeps_losses_exact(engine, task, ranker, settings, tmp_path):
     for row in edit["trace"]:
         slot = engine.tokenizer(" " + row["suffix"], add_special_tokens=False)["input_ids"]
         assert objectives.losses(engine.model, made.scenes[0], [slot])[0] == pytest.approx(row["loss"], abs=1e-4)
+
+
+def test_what_does_not_read_back_is_passed_over_for_the_next_best(engine, task, settings, monkeypatch):
+    made = optimise.problem(sts, task(3), engine, settings(sts_incumbent=False), vocabulary(engine), 0, {})
+    here, slot = made.scenes[0], made.slot
+    drawn = [[*slot[:-1], token] for token in range(300, 330)]
+    alive = sts.scene.survivors(drawn, slot, engine, made.scenes, made.words)
+    losses = objectives.losses(engine.model, here, alive)
+    ranked = [s for _, s in sorted(zip(losses, alive))]
+    assert len(ranked) > 2
+    monkeypatch.setattr(sts.scene, "stands", lambda s, *_: s != ranked[0])
+    best, loss = sts.best_standing(made, here, slot, drawn)
+    assert best == ranked[1] and loss == pytest.approx(sorted(losses)[1], abs=1e-5)
+    monkeypatch.setattr(sts.scene, "stands", lambda *_: False)
+    assert sts.best_standing(made, here, slot, drawn)[0] == slot

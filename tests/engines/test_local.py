@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import torch
 
+from geobench.engines.beginnings import Beginnings
 from geobench.engines.decoding import Decoding
 from geobench.errors import GeoBenchError
+from geobench.kernels import decoder
 
 KINDS = ["llama", "qwen2", "mistral"]
 
@@ -34,6 +36,24 @@ def test_text_does_not_depend_on_the_batch(tiny_model, monkeypatch, kind, decodi
         texts.append([(r.text, r.finish, r.tokens_out) for r in replies])
     assert texts[0] == texts[1] == texts[2]
     assert len({t for t, _, _ in texts[0]}) > 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_prompts_that_begin_alike_share_the_work_and_write_the_same(tiny_model, monkeypatch, kind):
+    model = tiny_model(kind)
+    head = "The camera has a bright lens and a long battery life. " * 4
+    prompts = [chat(head + tail) for tail in ("Alpha, Beta.", "Beta, Alpha.", "Gamma", "Alpha, Gamma.")] + [chat("Beta")]
+    lengths, done = [len(model.encode_chat(p)) for p in prompts], []
+    texts = []
+    for size, alike in ((8, None), (8, [1, 1, 1, 1, 2]), (2, [1, 1, 1, 1, 2]), (1, [2, 2, 2, 2, None])):
+        monkeypatch.setattr(model, "batch_size", size, raising=False)
+        monkeypatch.setattr(model, "beginnings", Beginnings())
+        start = decoder.WORK["forward"]
+        texts.append([r.text for r in model.generate(prompts, Decoding(1), alike=alike)])
+        done.append(decoder.WORK["forward"] - start)
+    assert texts[0] == texts[1] == texts[2] == texts[3]
+    shared = len(model.encode_chat(chat(head)))  # more than the three later prompts share
+    assert done[0] == sum(lengths) and done[1] == done[2] == done[3] < sum(lengths) - 3 * 0.7 * shared
 
 
 def test_greedy_equals_step_by_step_argmax(engine):

@@ -37,6 +37,14 @@ def test_replies_in_order_with_tokens_and_cost(api_model, server):
     assert server.keys == {"Bearer sk-secret-123456"}
 
 
+def test_options_of_the_server_s_chat_template_are_sent_and_tell_replies_apart(api_model, server):
+    engine, options = api_model(), {"guardian_config": {"criteria_id": "harm"}, "think": False}
+    engine.generate(chats(1), GREEDY)
+    engine.generate(chats(1) * 2, GREEDY, template=options)
+    assert "chat_template_kwargs" not in server.asked[0]
+    assert server.asked[1]["chat_template_kwargs"] == options and len(server.asked) == 2
+
+
 def test_a_second_run_asks_nothing_and_pays_nothing(api_model, server):
     api_model().generate(chats(4), GREEDY)
     again = api_model(run="other")
@@ -167,7 +175,7 @@ def test_what_needs_a_model_in_reach_refuses_an_api(api_model, cameras, tmp_path
     with pytest.raises(GeoBenchError, match="does not give log-probabilities of a given text"):
         list(perplexity.score(engine, ["text"]))
     with pytest.raises(GeoBenchError, match="sts needs gradients of a local .*OpenAIModel gives none"):
-        list(optimise.run(sts, [Task(cameras, 1)], engine, None, load("smoke"), tmp_path))
+        list(optimise.run(sts, [Task(cameras, 1)], engine, None, load("smoke"), tmp_path, {}))
     with pytest.raises(GeoBenchError, match="does not give the tokens of a prompt"):
         margins(engine, chats(1)[0], [("a", "b")])
 

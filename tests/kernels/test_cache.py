@@ -37,3 +37,16 @@ def test_a_sliding_window_hides_old_places(tiny_model, monkeypatch):
         cache.step([77])
         want = model(torch.tensor([[*ROWS[1], 77]]), use_cache=False).logits[0, -1]
     torch.testing.assert_close(decoder.logits(model, cache.hidden[0]), want.float(), atol=1e-4, rtol=1e-4)
+
+
+def test_rows_may_begin_with_what_another_row_computed(tiny_model):
+    model, kept = tiny_model("llama").model, []
+    rows = [[0, 21, 33, 44], [0, 21, 33, 50, 51], [0, 7]]
+    with torch.no_grad():
+        cache = Cache(model, rows, 2, before=lambda n: kept[0].crop(3 if n == 1 else 0) if n else decoder.EMPTY,
+                      after=lambda n, whole: kept.append(whole))  # fmt: skip
+        assert [len(prefix) for prefix in kept] == [4, 5, 2]
+        cache.step([60, 61, 62])
+        for n, row in enumerate(rows):
+            want = model(torch.tensor([[*row, 60 + n]])).logits[0, -1]
+            torch.testing.assert_close(decoder.logits(model, cache.hidden[n]), want.float(), atol=1e-4, rtol=1e-4)

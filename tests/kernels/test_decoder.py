@@ -111,3 +111,47 @@ def test_sliding_window_equals_the_models_own(tiny_model):
 def test_another_architecture_is_refused():
     with pytest.raises(GeoBenchError, match="Linear is not"):
         decoder.forward(torch.nn.Linear(2, 2), torch.zeros(1, 1, dtype=torch.long))
+
+
+SIZES = dict(vocab_size=300, hidden_size=32, intermediate_size=48, num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=2)
+
+
+def built(kind: str, **more):
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    torch.manual_seed(3)
+    return AutoModelForCausalLM.from_config(AutoConfig.for_model(kind, **SIZES, **more)).eval()
+
+
+@pytest.mark.parametrize("kind, more", [
+    ("llama", {"attention_bias": True}),
+    ("llama", {"rope_parameters": {
+        "rope_type": "llama3", "rope_theta": 5e5, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 16}}),
+    ("mistral", {"sliding_window": 5}),
+    ("mistral", {"sliding_window": None}),
+    ("qwen2", {"use_sliding_window": False, "sliding_window": 5}),
+    ("qwen2", {"use_sliding_window": True, "sliding_window": 5, "max_window_layers": 0}),
+    ("qwen3", {"head_dim": 16}),
+    ("mixtral", {"num_local_experts": 4}),
+])  # fmt: skip
+def test_every_supported_family_gives_its_own_logits(kind, more):
+    model = built(kind, **more)
+    ids = ids_of(model, 23)
+    past = decoder.forward(model, ids[:, :11], keep=True).own
+    assert decoder.supports(model)
+    with torch.no_grad():
+        assert_close(decoder.logits(model, decoder.forward(model, ids[:, 11:], past).hidden), model(ids).logits[:, 11:].float())
+
+
+@pytest.mark.parametrize("kind, more", [
+    ("gemma", {}), ("gemma2", {}), ("granite", {"embedding_multiplier": 12.0}), ("olmo2", {}), ("smollm3", {"pad_token_id": 0}),
+    ("phi3", {"pad_token_id": 0}),
+    ("qwen2", {"use_sliding_window": True, "sliding_window": 5, "max_window_layers": 2}),
+    ("llama", {"rope_parameters": {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 2.0}}),
+])  # fmt: skip
+def test_decoders_whose_layers_differ_are_not_rewired(kind, more):
+    model = built(kind, **more)
+    assert not decoder.supports(model)
+    with pytest.raises(GeoBenchError, match="no shared-prefix kernels"):
+        decoder.forward(model, ids_of(model, 5))

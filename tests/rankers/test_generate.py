@@ -20,7 +20,7 @@ class Scripted:
     def identity(self):
         return {"model": "scripted"}
 
-    def generate(self, prompts, decoding, seeds=None, names=None, stop=None):
+    def generate(self, prompts, decoding, seeds=None, names=None, stop=None, alike=None):
         self.seen.append((prompts, names))
         return [Reply(self.text, self.finish, 1, 1) for _ in prompts]
 

@@ -42,6 +42,19 @@ def test_a_sheet_goes_out_and_comes_back(tmp_path):
     assert annotation.removals({"A": found}, items) == [{"name": rows[1]["name"], "reader": "A", "reason": "implausible"}]
 
 
+def test_saved_forms_in_a_folder_are_readers(tmp_path):
+    rows = answers()
+    keys = [annotation.item_of(r["name"], r["condition"], r["victim"]) for r in rows]
+    for reader, levels in (("ann", "0 0.5 1 1 0 1"), ("bob", "0 0.5 1 1 1 1")):
+        lines = [f"{k},{level},{'odd' if level == '0.5' else ''}" for k, level in zip(keys, levels.split())]
+        (tmp_path / f"labels_{reader}.csv").write_text("item,asr,remove\n" + "\n".join(lines) + "\n")
+    labels = annotation.imported(tmp_path)
+    assert list(labels) == ["ann", "bob"]
+    table = annotation.readers_table(rows, labels, 50).set_index(["raters", "statistic"])["kappa"]
+    assert table["judge / ann", "cohen"] == 1 and table["judge / bob", "cohen"] == pytest.approx(1 - (1 / 6) / (1 - (2 + 1 + 12) / 36))
+    assert ("all", "fleiss") in table.index and annotation.readers_table(rows, {}, 50).empty and annotation.imported(tmp_path / "x") == {}
+
+
 def test_known_statistics():
     a = dict(zip("abcd", [0.0, 0.0, 1.0, 1.0]))
     b = dict(zip("abcd", [0.0, 0.0, 1.0, 0.5]))

@@ -42,3 +42,12 @@ def test_faults(words):
         chunk("  \n ", words, 4, 1, 2)
     with pytest.raises(GeoBenchError, match="overlap"):
         chunk("a b", words, 4, 4)
+
+
+def test_chunks_longer_than_the_encoder_reads_are_refused():
+    from geobench.search.chunking import require_room
+
+    encoder = type("Encoder", (), {"max_seq_length": 256})
+    require_room(encoder, 256)
+    with pytest.raises(GeoBenchError, match="search_chunk_tokens: 512 tokens do not fit the 256"):
+        require_room(encoder, 512)

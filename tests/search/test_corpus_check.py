@@ -1,7 +1,9 @@
+import re
+
 import pytest
 
 from geobench.search.corpus import load_instances, load_triples
-from geobench.search.corpus_check import check_corpus, check_instance, check_leakage, check_triple
+from geobench.search.corpus_check import MARKUP, check_corpus, check_instance, check_leakage, check_triple, check_usable
 
 
 def test_the_embedded_corpus_has_no_faults():
@@ -42,3 +44,26 @@ def test_leakage_by_topic_and_by_text():
     assert check_leakage(instances, [same, *triples[1:]]) == ["garlic_storage: name or topic is also in the evaluation part"]
     copied = triples[0].model_copy(update={"clean": instances[0].clean_text})
     assert "to evaluation instance snake_plant_winter" in check_leakage(instances, [copied, *triples[1:]])[0]
+
+
+@pytest.mark.parametrize(
+    "change,said",
+    [
+        ({"ip_text": "clean"}, "the IP text equals the clean text"),
+        ({"id_text": "The lake is deep."}, "the false claim .* is nowhere in the ID text"),
+        ({"id_text": "The lake is deep.", "key": None}, "the false claim .* is nowhere in the ID text"),
+        ({"ip_text": "<p class='a'>Water it.</p>"}, "IP holds HTML; take its text first"),
+    ],
+)
+def test_what_makes_an_instance_of_any_corpus_meaningless(change, said):
+    one = load_instances()[0]
+    change = {k: one.clean_text if v == "clean" else v for k, v in change.items()}
+    assert check_usable(one) == []
+    (fault,) = check_usable(one.model_copy(update=change))
+    assert re.search(f"^snake_plant_winter: {said}", fault)
+
+
+@pytest.mark.parametrize("text,marked", [("<br/>", True), ("a </div>", True), ('<a href="x">y</a>', True), ("<!-- x -->", True),
+                                         ("a <5 km and >3", False), ("if a <b and c> d", False)])  # fmt: skip
+def test_markup(text, marked):
+    assert bool(MARKUP.search(text)) == marked

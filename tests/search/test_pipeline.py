@@ -5,6 +5,7 @@ import pytest
 from geobench.errors import GeoBenchError
 from geobench.search.corpus import load_instances
 from geobench.search.pipeline import SearchRun
+from geobench.search.quality import quality_rows
 from geobench.search.statistics import answer_frame, main_table
 
 VICTIMS = ["smollm2-135m:generate", "smollm2-135m:likelihood", "minilm:extractive"]
@@ -58,6 +59,23 @@ def test_a_context_that_does_not_fit_is_named(search):
     file.write_text("".join(json.dumps(r) + "\n" for r in lines))
     with pytest.raises(GeoBenchError, match=f"{search.instances[0].name} clean.*do not fit"):
         search.make_answers(VICTIMS[1])
+
+
+@pytest.mark.parametrize("query", ["Wie oft soll ich gießen?", "水やりの頻度は?", "?!"])
+def test_a_query_in_another_language_or_without_words_gets_an_answer(search, query):
+    row = json.loads((search.folder / "instances.jsonl").read_text().splitlines()[0]) | {"query": query}
+    (search.folder / "instances.jsonl").write_text(json.dumps(row) + "\n")
+    again = SearchRun(search.work)
+    assert [len(c["hits"]) for c in again.make_contexts()] == [2, 2, 2]
+    assert {a["stance"] for a in again.make_answers(VICTIMS[2])} <= {"false", "hedged", "beside", "true"}
+
+
+@pytest.mark.parametrize("ask,notebook", [
+    (lambda s: s.contexts(), "12_search_answers"), (lambda s: s.answers(VICTIMS[2]), "12_search_answers"),
+                                          (lambda s: quality_rows(s), "11_search_data")])  # fmt: skip
+def test_what_is_missing_names_the_notebook_that_makes_it(search, ask, notebook):
+    with pytest.raises(GeoBenchError, match=f"run notebook {notebook} first .*--only {notebook}"):
+        ask(search)
 
 
 def test_without_notebook_11_there_are_no_instances(search, tmp_path):

@@ -9,6 +9,8 @@ from geobench.search import rewriting
 META = {
     "false_claim": "The lake is 240 metres deep.",
     "true_statement": "The lake is 84 metres deep.",
+    "false_paraphrases": ["It goes down 240 metres.", "The depth is 240 metres."],
+    "true_paraphrases": ["It goes down 84 metres.", "The depth is 84 metres."],
     "criterion": "The answer gives 240 metres.",
 }
 IP = {"text": "The lake, a famous one, is 84 metres deep. " + "It is cold and clear all year. " * 4}

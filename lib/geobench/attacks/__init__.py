@@ -8,6 +8,7 @@ METHODS = {
     "sts": "white_box",
     "raf": "white_box",
     "stealthrank": "white_box",
+    "random_search": "white_box",
     "zero_shot": "black_box",
     "tap": "black_box",
     **{name: "rewrites" for name in NAMES},
@@ -15,7 +16,13 @@ METHODS = {
     "padding": "controls",
 }
 MODEL = {"white_box": "optimised_on", "black_box": "attacker", "rewrites": "rewriter"}  # the parameter that names a method's model
+CONTROL_OF = {"random_search": "sts"}  # controls in an attack's group, and the attack whose parameters they go by
 THREAT = {"white_box": "white-box", "black_box": "black-box", "rewrites": "white-hat", "controls": "control"}
+
+
+def family(method: str) -> str:
+    """The method whose parameters a method goes by: its own name, unless it is another's control."""
+    return CONTROL_OF.get(method, method)
 
 
 def split(entry: str) -> tuple[str, str | None]:

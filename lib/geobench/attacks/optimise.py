@@ -12,12 +12,12 @@ from pathlib import Path
 
 import torch
 
-from geobench.attacks import objectives, scene
+from geobench.attacks import family, objectives, scene
 from geobench.attacks.base import Task, appended, seed_of
 from geobench.attacks.vocabulary import Vocabulary, vocabulary
 from geobench.errors import GeoBenchError
 from geobench.kernels import decoder
-from geobench.orders import search_orders
+from geobench.orders import search_split
 from geobench.prompts import prompt_sha
 from geobench.rankers.base import Job
 
@@ -29,7 +29,7 @@ class Problem:
     """One target's optimisation: its scenes (one per search order), the start slot, and a seed of its own."""
 
     task: Task
-    method: str
+    module: object
     engine: object
     settings: object
     words: Vocabulary
@@ -44,11 +44,11 @@ class Problem:
 
     def setting(self, name: str):
         """The method's parameter of this name."""
-        return getattr(self.settings, f"{self.method}_{name}")
+        return getattr(self.settings, f"{family(self.module.METHOD)}_{name}")
 
     def seed(self, *parts) -> int:
         """A seed from the target, the restart and `parts`."""
-        return seed_of(self.settings.seed, self.method, *self.task.key(), self.restart, *parts)
+        return seed_of(self.settings.seed, self.module.METHOD, *self.task.key(), self.restart, *parts)
 
     def scene(self, step: int) -> scene.Scene:
         """The order of this step: the item order changes after each."""
@@ -68,25 +68,24 @@ class Search:
     tokens: dict = field(default_factory=lambda: {"forward": 0, "backward": 0})
 
 
-def identity(method: str, names: tuple[str, ...], settings) -> dict:
+def identity(module, settings) -> dict:
     """What determines a method's suffixes, engine and ranker aside."""
-    own = {name: getattr(settings, name) for name in (*(f"{method}_{n}" for n in names), *SHARED)}
+    own = {name: getattr(settings, name) for name in (*(f"{family(module.METHOD)}_{n}" for n in module.NAMES), *SHARED)}
     return {"prompt": prompt_sha("ranking"), "own_prompt": prompt_sha("white_box"), **own}
 
 
-def run(module, tasks, engine, ranker, settings, folder: Path) -> Iterator[tuple[Task, dict]]:
-    """One edit per task, with its trace; tasks of one list should come together. GeoBenchError for an engine without gradients."""
+def run(module, tasks, engine, ranker, settings, folder: Path, clean: dict) -> Iterator[tuple[Task, dict]]:
+    """One edit per task, with its trace. clean: what methods of one engine share (scene.scenes_of); tasks of one list should come
+    together. GeoBenchError for an engine without gradients."""
     model = getattr(engine, "model", None)
     if model is None or not decoder.supports(model):
         what = type(engine if model is None else model).__name__
         raise GeoBenchError(f"{module.METHOD} needs gradients of a local Llama-, Qwen2- or Mistral-type decoder; {what} gives none")
-    words, cache, current = vocabulary(engine), {}, None
+    words = vocabulary(engine)
     for task in tasks:
-        if task.list.key != current:
-            current, cache = task.list.key, {}
         searches = []
         for restart in range(settings.optimisation_seeds):
-            searches.append(_search(module, problem(module, task, engine, settings, words, restart, cache), ranker, folder))
+            searches.append(_search(module, problem(module, task, engine, settings, words, restart, clean), ranker, folder))
         trace = [row for found in searches for row in found.trace]
         tokens = {kind: sum(found.tokens[kind] for found in searches) for kind in ("forward", "backward")}
         best = chosen(trace, settings.selection)
@@ -95,26 +94,20 @@ def run(module, tasks, engine, ranker, settings, folder: Path) -> Iterator[tuple
             file.unlink(missing_ok=True)
 
 
-def problem(module, task: Task, engine, settings, words: Vocabulary, restart: int, cache: dict) -> Problem:
+def problem(module, task: Task, engine, settings, words: Vocabulary, restart: int, clean: dict) -> Problem:
     """The scenes of a task under its search orders, the first `test_orders` of which are held out."""
-    size, count = getattr(settings, f"{module.METHOD}_tokens"), getattr(settings, f"{module.METHOD}_orders")
-    drawn = [tuple(order) for order in search_orders(task.list.key, len(task.list), settings.test_orders + count, settings.seed)]
-    style, held_out = module.METHOD if settings.optimisation_prompt == "own" else None, drawn[: settings.test_orders]
-    orders = [order for order in drawn[settings.test_orders :] if order not in held_out]  # a short list has few: they come again
-    if not orders:
-        raise GeoBenchError(
-            f"{task.name}: its list has {len(set(drawn))} search orders and test_orders={settings.test_orders} holds all of them out; "
-            f"none is left for {module.METHOD}"
-        )
+    size, count = (getattr(settings, f"{family(module.METHOD)}_{name}") for name in ("tokens", "orders"))
+    held_out, orders = search_split(task.list.key, len(task.list), settings.test_orders, count, settings.seed)
+    style = family(module.METHOD) if settings.optimisation_prompt == "own" else None
     if style:
-        orders = [module.arranged(order, task.target - 1) for order in orders]
-    scenes, slot = scene.scenes_of(task, engine, list(dict.fromkeys(orders)), size, words, cache, style, settings.objective)
-    return Problem(task, module.METHOD, engine, settings, words, restart, scenes, slot, held_out)
+        orders = [order for order in (module.arranged(order, task.target - 1) for order in orders) if order not in held_out]
+    scenes, slot = scene.scenes_of(task, engine, list(dict.fromkeys(orders)), size, words, clean, style, settings.objective)
+    return Problem(task, module, engine, settings, words, restart, scenes, slot, held_out)
 
 
 def _search(module, problem: Problem, ranker, folder: Path) -> Search:
     file, every = _file(folder, problem), problem.settings.checkpoint_every
-    found, total = _load(file) or Search(module.start(problem)), problem.setting("steps")
+    found, total = _load(file, problem.model.device) or Search(module.start(problem)), problem.setting("steps")
     if not found.trace:
         first = module.slots(problem, found.state)
         for number, loss in enumerate(objectives.losses(problem.model, problem.scene(0), first)):
@@ -144,7 +137,8 @@ def _tested(problem: Problem, ranker, row: dict, slot: list[int]) -> dict:
     """The trace row with the objective's mean over all search orders, and the target's ranks under the held-out ones."""
     mean = sum(objectives.losses(problem.model, here, [slot])[0] for here in problem.scenes) / len(problem.scenes)
     text = appended(problem.task, row["suffix"])["text"]
-    _, ranking = next(iter(ranker.rank([Job(problem.task.list, tuple(problem.held_out), problem.task.target, text, problem.method)])))
+    job = Job(problem.task.list, tuple(problem.held_out), problem.task.target, text, problem.module.METHOD)
+    _, ranking = next(iter(ranker.rank([job])))
     ranks = [ranks[problem.task.target - 1] for ranks in ranking.ranks]
     return row | {"objective": mean, "ranks": ranks, "mean_rank": sum(ranks) / len(ranks)}
 
@@ -183,13 +177,13 @@ def _save(file: Path, found: Search) -> None:
     partial.replace(file)
 
 
-def _load(file: Path) -> Search | None:
-    """The checkpoint of a killed run, or None."""
+def _load(file: Path, device) -> Search | None:
+    """The checkpoint of a killed run, its tensors on `device`, or None."""
     from safetensors import safe_open
 
     if not file.exists():
         return None
     with safe_open(file, "pt") as opened:
         rest = json.loads(opened.metadata()["search"])
-        tensors = {name: opened.get_tensor(name) for name in opened.keys() if name != "none"}
+        tensors = {name: opened.get_tensor(name).to(device) for name in opened.keys() if name != "none"}
     return Search(rest["state"] | tensors, rest["step"], rest["trace"], rest["tokens"])

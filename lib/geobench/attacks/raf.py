@@ -40,17 +40,30 @@ def step(problem: Problem, state: dict, number: int) -> list[float]:
     logp = _next_token(problem.model, here, slot[:-1])
     base = objectives.incumbent(problem.model, here, slot)
     drawn = _kept(problem, slot, logp - problem.setting("guide") * base.gradient[-1].cpu())
-    tried = scene.survivors(drawn, problem.slot, problem.engine, problem.scenes, problem.words) or [slot]
+    tried = scene.survivors(drawn, problem.slot, problem.engine, problem.scenes, problem.words)
     losses = torch.tensor(objectives.losses(problem.model, here, tried, base), dtype=torch.float64)
     entropy = float(-(logp.exp() * logp).sum())
     weight = problem.setting("alpha") * (1 - entropy / math.log(len(logp)))
     total = -weight * logp[[s[-1] for s in tried]].double() + problem.setting("target") * losses
-    uniform = np.random.default_rng(problem.seed(number)).random()
-    taken = min(int(torch.searchsorted(torch.softmax(-total, 0).cumsum(0), uniform)), len(tried) - 1)
-    best = tried[int(total.argmin())][-1]
+    taken = _drawn(problem, tried, total, np.random.default_rng(problem.seed(number)).random())
+    if taken is None:
+        state["finished"] = True
+        return objectives.losses(problem.model, here, [state["shown"]])
     state["slot"] = state["shown"] = tried[taken]
-    _advance(problem, state, best)
+    _advance(problem, state, tried[int(total.argmin())][-1])
     return [float(losses[taken])]
+
+
+def _drawn(problem: Problem, tried: list[list[int]], total: torch.Tensor, uniform: float) -> int | None:
+    """Number of a slot drawn from softmax(-total) among those that read back in the whole prompt; None where none does. Those that
+    do not are struck from `total`."""
+    while bool(total.isfinite().any()):
+        chances = torch.softmax(-total, 0).cumsum(0)
+        taken = min(int(torch.searchsorted(chances, uniform * float(chances[-1]), right=True)), int(total.isfinite().nonzero()[-1]))
+        if scene.stands(tried[taken], problem.engine, problem.scenes, problem.words):
+            return taken
+        total[taken] = math.inf
+    return None
 
 
 def _next_token(model, here: scene.Scene, fixed: list[int]) -> torch.Tensor:

@@ -42,7 +42,7 @@ class Scene:
 
 def scenes_of(task: Task, engine, orders, size: int, words: Vocabulary, cache: dict, style: str | None = None, objective="target"):
     """(a scene per order, a start slot of `size` tokens that stands in all of them). style: None for the deployed prompt, else the
-    method. cache: clean tokens and prefix per order of the task's list, for all its targets."""
+    method. cache: clean tokens and prefix per order of the task's list, for all its targets and methods."""
     frames = [_frame(task, engine, order, style, objective) for order in orders]
     for most, last in STARTS:
         text = f" {most}" * (size - 1) + f" {last}"
@@ -118,9 +118,12 @@ def _scene(task: Task, engine, frame: tuple[str, str], order, text: str, size: i
 
 def _past(task: Task, engine, order, head: list[int], cache: dict, style, objective) -> Prefix:
     """Keys and values of `head`: the clean prompt's where they agree, which are computed once per order and list."""
-    if order not in cache:
+    key = task.list.key, order, style, objective
+    if key not in cache:
+        for other in [k for k in cache if k[0] != task.list.key]:
+            del cache[other]
         clean = engine.encode(_render(engine, Job(task.list, (order,)), order, style, objective), task.name)
-        cache[order] = clean, prefix(engine.model, clean)
-    clean, past = cache[order]
+        cache[key] = clean, prefix(engine.model, clean)
+    clean, past = cache[key]
     same = next((n for n, pair in enumerate(zip(clean, head)) if pair[0] != pair[1]), min(len(clean), len(head)))
     return prefix(engine.model, head[same:], past.crop(same))

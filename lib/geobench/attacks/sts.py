@@ -33,14 +33,21 @@ def step(problem: Problem, state: dict, number: int) -> list[float]:
     here, slot = problem.scene(number), state["slot"]
     base = objectives.incumbent(problem.model, here, slot)
     drawn = swaps(slot, base.gradient, problem, random.Random(problem.seed(number)))
+    state["slot"], loss = best_standing(problem, here, slot, drawn, base, problem.setting("verify"))
+    return [loss]
+
+
+def best_standing(problem: Problem, here: scene.Scene, slot: list[int], drawn: list[list[int]], base=None, verify=None):
+    """(slot, its loss): of least loss among the drawn ones whose text reads back, and `slot` itself if the incumbent stays a candidate or
+    nothing else stands."""
     tried = scene.survivors(drawn, problem.slot, problem.engine, problem.scenes, problem.words)
     if problem.setting("incumbent") or not tried:
         tried = [slot, *tried]
-    best, loss = objectives.best(problem.model, here, base, tried, problem.setting("verify"))
-    if not scene.stands(tried[best], problem.engine, problem.scenes, problem.words):  # rare: not seen in the window around the slot
-        best, loss = 0, objectives.losses(problem.model, here, tried[:1], base)[0]
-    state["slot"] = tried[best]
-    return [loss]
+    while True:
+        best, loss = objectives.best(problem.model, here, base, tried, verify)
+        if tried[best] == slot or scene.stands(tried[best], problem.engine, problem.scenes, problem.words):
+            return tried[best], loss
+        tried = [other for other in tried if other != tried[best]] or [slot]  # rare: not seen in the window around the slot
 
 
 def swaps(slot: list[int], gradient, problem: Problem, rng: random.Random) -> list[list[int]]:

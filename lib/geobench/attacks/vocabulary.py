@@ -1,6 +1,7 @@
 """Which tokens may stand in a suffix, and what a row of them reads as inside a text."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 
@@ -33,6 +34,7 @@ class Vocabulary:
         return text == " " + one_line(text)
 
 
+@lru_cache(maxsize=1)
 def vocabulary(engine) -> Vocabulary:
     """The tokens allowed in a suffix: printable ASCII that is not only spaces, none of them special."""
     tokenizer = engine.tokenizer

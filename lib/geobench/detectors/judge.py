@@ -27,6 +27,7 @@ def log_odds(logprobs: np.ndarray, yes: int) -> float:
 
 
 def identity(engine) -> dict:
+    """What determines the judge's scores."""
     return {**engine.identity(), "detector": "judge", "prompt": prompt_sha("judge")}
 
 

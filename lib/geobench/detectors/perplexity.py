@@ -9,6 +9,7 @@ from geobench.errors import GeoBenchError
 
 
 def identity(engine, limit: int) -> dict:
+    """What determines perplexities; limit: tokens of a text that count."""
     return {**engine.identity(), "detector": "perplexity", "limit": limit}
 
 

@@ -12,6 +12,7 @@ REGULARISATION = 1.0
 
 
 def identity(engine) -> dict:
+    """What determines the trained detector's scores."""
     return {**engine.identity(), "detector": "trained", "classifier": "logistic regression", "C": REGULARISATION, "left_out": "list"}
 
 

@@ -1,13 +1,19 @@
 """Chat prompts of an engine that has the model's tokenizer: the template, exactly one BOS, and never longer than the context."""
 
 from collections.abc import Callable
+from typing import Any
 
 from geobench.engines.reply import Messages
-from geobench.errors import GeoBenchError, came
+from geobench.errors import DoesNotFit, GeoBenchError, came
 
 
 class ChatPrompts:
     """For engines with `spec`, `tokenizer`, `control` (engines.control_tokens) and `context` (tokens)."""
+
+    spec: Any
+    tokenizer: Any
+    control: Any
+    context: int
 
     def chat_text(self, messages: Messages, add_generation_prompt: bool = True) -> str:
         """The prompt in the model's own template, control tokens in the messages broken (engines.control_tokens); the system text
@@ -39,7 +45,7 @@ class ChatPrompts:
         if bos is not None and len(ids) > 1 and ids[1] == bos:
             raise GeoBenchError(f"{what}: the prompt starts with two BOS tokens under `{self.spec.name}`: {came(text, 60)}")
         if len(ids) + room > self.context:
-            raise GeoBenchError(
+            raise DoesNotFit(
                 f"{what}: {len(ids)} tokens{f' and {room} to generate' if room else ''} do not fit the {self.context} of `{self.spec.name}`"
             )
         return (ids, spans) if offsets else ids

@@ -46,10 +46,13 @@ class Chooser:
         return token
 
 
-def grouped(engine, rows: list[list[int]], chooser: Chooser) -> None:
-    """Decode all rows to their ends; finished rows leave the batch once they are a quarter of it."""
-    active, limit = list(range(len(rows))), chooser.decoding.max_new_tokens
-    cache = Cache(engine.model, rows, limit)
+def grouped(engine, rows: list[list[int]], chooser: Chooser, keys: list | None = None) -> None:
+    """Decode all rows to their ends; finished rows leave the batch once they are a quarter of it. keys: rows of one key begin alike."""
+    active, limit, keys = list(range(len(rows))), chooser.decoding.max_new_tokens, keys or [None] * len(rows)
+    kept = engine.beginnings
+    cache = Cache(
+        engine.model, rows, limit, before=lambda n: kept.of(keys[n], rows[n]), after=lambda n, whole: kept.keep(keys[n], rows[n], whole)
+    )
     while active:
         with torch.inference_mode():
             logits = decoder.logits(engine.model, cache.hidden)
@@ -77,8 +80,8 @@ class _Forced(LogitsProcessor):
         return forced
 
 
-def transformers_generate(engine, rows: list[list[int]], chooser: Chooser) -> None:
-    """Decode left-padded rows with the model's own generate."""
+def transformers_generate(engine, rows: list[list[int]], chooser: Chooser, keys: list | None = None) -> None:
+    """Decode left-padded rows with the model's own generate, which shares nothing between them."""
     width, pad = max(map(len, rows)), engine.tokenizer.pad_token_id
     ids = torch.tensor([[pad] * (width - len(r)) + r for r in rows], device=engine.device)
     mask = torch.tensor([[0] * (width - len(r)) + [1] * len(r) for r in rows], device=engine.device)

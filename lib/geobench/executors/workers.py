@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from geobench.errors import GeoBenchError, came
 
@@ -54,7 +55,7 @@ class Piece:
 class Pool:
     """The workers of one set of models; `size` of them, as the cluster has room."""
 
-    settings: object
+    settings: Any
     models: tuple[str, ...]
     idle: list = field(default_factory=list)
     starting: dict = field(default_factory=dict)  # reference of `ready` -> worker
@@ -103,10 +104,10 @@ class Pool:
             worker = self.make()
             self.starting[worker.ready.remote()] = worker
         if not self.running and not self.ray.wait([*self.starting], timeout=PATIENCE)[0]:
-            p, there = self.settings, {k: v for k, v in self.ray.cluster_resources().items() if k in ("CPU", "GPU")}
+            p, has = self.settings, {k: v for k, v in self.ray.cluster_resources().items() if k in ("CPU", "GPU")}
             raise GeoBenchError(
                 f"executor: ray: no worker could be started in {PATIENCE:.0f} s; each needs ray_cpus={p.ray_cpus:g} and "
-                f"ray_gpus={p.ray_gpus:g}, the cluster has {came(there)}"
+                f"ray_gpus={p.ray_gpus:g}, the cluster has {came(has)}"
             )
 
     def _started(self, ready) -> None:

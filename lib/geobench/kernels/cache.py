@@ -11,25 +11,31 @@ class Cache:
     """`keys`, `values`: per layer [B, KV, room, hd]; `lengths` [B]: filled places; `hidden` [B, D]: after each row's last token."""
 
     @torch.inference_mode()
-    def __init__(self, model, rows: list[list[int]], room: int, past: Prefix = EMPTY):
-        """Prefill `rows` (each at least one token after the shared `past`) with `room` places for new tokens."""
+    def __init__(self, model, rows: list[list[int]], room: int, past: Prefix = EMPTY, before=None, after=None):
+        """Prefill `rows` (each at least one token after the shared `past`) with `room` places for new tokens.
+
+        before(n): keys and values that row n begins with, a shorter beginning of the whole row, in place of `past`.
+        after(n, prefix): is given those of the whole row, once they are known.
+        """
         self.model, self.device = model, model.device
-        sizes = [len(past) + len(row) for row in rows]
+        sizes = [len(row) + (0 if before else len(past)) for row in rows]
         self.lengths = torch.tensor(sizes, device=self.device)
         self.width = max(sizes)
         self.keys, self.values, hidden = [], [], []
         for n, row in enumerate(rows):
-            new = decoder.forward(model, torch.tensor([row], device=self.device), past, keep=True, last=1)
+            known = before(n) if before else past
+            rest = torch.tensor([row[len(known) :] if before else row], device=self.device)
+            new = decoder.forward(model, rest, known, keep=True, last=1)
             hidden.append(new.hidden[0, -1])
-            for i, (k, v) in enumerate(zip(new.own.keys, new.own.values)):
+            whole = known.extend(new.own) if len(known) else new.own
+            for i, (k, v) in enumerate(zip(whole.keys, whole.values)):
                 if not n:
                     shape = (len(rows), k.shape[1], self.width + room, k.shape[3])
                     self.keys.append(k.new_zeros(shape))
                     self.values.append(v.new_zeros(shape))
-                for block, own, shared in ((self.keys[i], k, past.keys), (self.values[i], v, past.values)):
-                    if len(past):
-                        block[n, :, : len(past)] = shared[i][0]
-                    block[n, :, len(past) : sizes[n]] = own[0]
+                self.keys[i][n, :, : sizes[n]], self.values[i][n, :, : sizes[n]] = k[0], v[0]
+            if after:
+                after(n, whole)
         self.hidden = torch.stack(hidden)
 
     @torch.inference_mode()
@@ -40,7 +46,7 @@ class Cache:
         x = core.embed_tokens(torch.tensor(tokens, device=self.device)[:, None])
         rotary = core.rotary_emb(x, position_ids=self.lengths[:, None])
         places, at = torch.arange(self.width, device=self.device), self.lengths[:, None]
-        window = getattr(self.model.config, "sliding_window", None)
+        window = decoder.window(self.model)
         mask = (places <= at) if window is None else (places <= at) & (places > at - window)
         for layer, keys, values in zip(core.layers, self.keys, self.values):
             q, k, v = decoder.project(layer, x, rotary)

@@ -104,8 +104,9 @@ def best_candidate(model, past, base: Incumbent, slots, tail, goal, verify: int 
 
 def goal_losses(model, hidden: torch.Tensor, goal: list[int]) -> torch.Tensor:
     """[B] mean cross-entropy of `goal`. hidden [B, goal, D]: the states that predict its tokens."""
-    wanted = torch.tensor(goal, device=hidden.device).expand(len(hidden), -1)
-    return F.cross_entropy(decoder.logits(model, hidden).transpose(1, 2), wanted, reduction="none").mean(1)
+    scores = decoder.logits(model, hidden).flatten(0, 1)  # rows of V: over a transposed view torch sums V terms naively, 1e-4 off
+    wanted = torch.tensor(goal, device=hidden.device).repeat(len(hidden))
+    return F.cross_entropy(scores, wanted, reduction="none").unflatten(0, (len(hidden), -1)).mean(1)
 
 
 def _rows(norms: torch.Tensor) -> list[int]:

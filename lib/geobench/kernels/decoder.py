@@ -51,12 +51,23 @@ EMPTY = Prefix([], [])
 WORK = {"forward": 0, "backward": 0}  # tokens run in this process; callers take differences
 
 
+FAMILIES = ("llama", "mistral", "mixtral", "qwen2", "qwen3", "qwen3_moe")  # model types whose layers are what `forward` rewires
+
+
 def supports(model) -> bool:
-    """Whether the decoder has the Llama-type layout that `forward` rewires."""
-    layers = getattr(getattr(model, "model", None), "layers", None)
-    return bool(layers) and all(hasattr(layers[0], part) for part in ("self_attn", "mlp", "post_attention_layernorm")) and hasattr(
-        layers[0].self_attn, "q_proj"
-    )
+    """Whether `forward` computes what the model itself does: a Llama-, Qwen2- or Mistral-type decoder whose layers all attend alike and
+    whose rotary embedding does not change with the prompt's length."""
+    config = getattr(model, "config", None)
+    rope = (getattr(config, "rope_parameters", None) or {}).get("rope_type", "default")
+    alike = len(set(getattr(config, "layer_types", None) or [0])) == 1
+    return getattr(config, "model_type", None) in FAMILIES and hasattr(model, "lm_head") and alike and rope not in ("dynamic", "longrope")
+
+
+def window(model) -> int | None:
+    """Tokens that a row sees, itself included; None for all."""
+    if "full_attention" in (getattr(model.config, "layer_types", None) or ()):
+        return None
+    return getattr(model.config, "sliding_window", None)
 
 
 def causal_mask(positions: torch.Tensor, past: int, window: int | None = None) -> torch.Tensor:
@@ -84,7 +95,7 @@ def forward(
     if positions is None:
         positions = torch.arange(len(past), len(past) + x.shape[1], device=x.device)
     if mask is None:
-        mask = causal_mask(positions, len(past), getattr(model.config, "sliding_window", None))
+        mask = causal_mask(positions, len(past), window(model))
     rotary = core.rotary_emb(x, position_ids=positions[None])
     all_past = bool(mask[:, : len(past)].all())  # asked once: on CUDA every answer waits for the device
     keys, values, weights = [], [], None

@@ -25,7 +25,7 @@ def read_out(model, past: Prefix, rest: torch.Tensor, query: list[int], neutral:
     new, q, n, device = len(rest), len(query), len(neutral), model.device
     start = len(past) + new
     positions = torch.cat([torch.arange(len(past), start), torch.arange(start, start + q), torch.arange(start, start + n)]).to(device)
-    mask = decoder.causal_mask(positions, len(past), getattr(model.config, "sliding_window", None))
+    mask = decoder.causal_mask(positions, len(past), decoder.window(model))
     mask[new : new + q, start + q :] = False
     mask[new + q :, start : start + q] = False
     asked = torch.tensor(query + neutral, device=device)

@@ -37,7 +37,7 @@ class Job:
     def names(self) -> Texts:
         return [one_line(item.name) for item in self.list.items]
 
-    def control_tokens(self, engine) -> list[str]:
+    def control_tokens(self, engine) -> Texts:
         """The control tokens that the names and descriptions spell, which the engine breaks; none for a ranker without an engine."""
         control = getattr(engine, "control", None)
         return [token for text in (*self.names(), *self.texts()) for token in control.found(text)] if control else []
@@ -51,7 +51,7 @@ class Ranking:
     ranks: list[list[int]]
     scores: list[list[float]] | None = None
     status: list[str] | None = None
-    replies: list[str] | None = None
+    replies: list | None = None
     finish: list[str] | None = None
 
 

@@ -54,7 +54,8 @@ class GenerateRanker:
             asks = [(n, order) for n, job in enumerate(window) for order in job.orders]
             replies = self.engine.generate(
                 [self.messages(window[n], order) for n, order in asks], self.decoding, names=[window[n].name for n, _ in asks],
-                stop=lambda i, text: enough(text, len(asks[i][1])), **self._form(window, asks),
+                stop=lambda i, text: enough(text, len(asks[i][1])), alike=[(window[n].list.key, order) for n, order in asks],
+                **self._form(window, asks),
             )
             for n, job in enumerate(window):
                 yield job, self._ranking(job, [r for (m, _), r in zip(asks, replies) if m == n])

@@ -91,6 +91,19 @@ def read_labels(path: Path) -> dict[str, dict]:
     return found
 
 
+def imported(folder: Path) -> dict[str, dict[str, dict]]:
+    """{reader: labels} of every `labels*.csv` in a folder, as saved by the form; a reader is named by what follows `labels`."""
+    files = sorted(Path(folder).glob("labels*.csv"))
+    return {f.stem.removeprefix("labels").strip("_- ") or "reader": read_labels(f) for f in files}
+
+
+def readers_table(answers: list[dict], labels: dict[str, dict[str, dict]], resamples: int = 10_000, seed: int = 0):
+    """Kappas of the readers and of the judge's levels on the answers that they labelled; empty without readers."""
+    keys = {item_of(a["name"], a["condition"], a["victim"]): a["asr"] for a in answers if a["asr"] is not None}
+    read = {reader: {i: v["asr"] for i, v in found.items() if v["asr"] is not None and i in keys} for reader, found in labels.items()}
+    return agreement_table({"judge": keys, **read}, resamples, seed)
+
+
 def _level(text: str, where: str) -> float | None:
     if not (text or "").strip():
         return None

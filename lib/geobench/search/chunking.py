@@ -5,6 +5,13 @@ from dataclasses import dataclass
 from geobench.errors import GeoBenchError
 
 
+def require_room(encoder, size: int) -> None:
+    """Refuse chunks of more tokens than a sentence-transformers model reads: it would cut them without a word."""
+    room = getattr(encoder, "max_seq_length", None)
+    if room and size > room:
+        raise GeoBenchError(f"search_chunk_tokens: {size} tokens do not fit the {room} that the encoder reads; expected {room} or fewer")
+
+
 @dataclass(frozen=True)
 class Chunk:
     """`text[start:end]` of a document, `tokens` tokens long; `document` is the 1-based source, `number` the chunk's place in it."""

@@ -63,7 +63,7 @@ class Claims(_Strict):
 
 class Instance(Claims):
     """One evaluation query. `target` is 1-based; `id_url` is the target's address under `id` (authority addresses are replaced);
-    `facts` are phrases of the clean target that both rewrites must keep; `contested`: another source states the truth."""
+    `facts` are phrases of the clean target that both rewrites must keep; `contested`: another source states the truth (None: unknown)."""
 
     query: str = Field(min_length=1)
     sources: list[Source] = Field(min_length=SOURCES, max_length=SOURCES)
@@ -74,8 +74,8 @@ class Instance(Claims):
     false_paraphrases: list[str] = Field(min_length=2, max_length=2)
     true_paraphrases: list[str] = Field(min_length=2, max_length=2)
     criterion: str = Field(min_length=1)
-    facts: list[str] = Field(min_length=1)
-    contested: bool
+    facts: list[str] = []
+    contested: bool | None
 
     @model_validator(mode="after")
     def _different_sources(self):
@@ -101,12 +101,12 @@ class Instance(Claims):
 
 
 class Triple(Claims):
-    """One training document in four states; `attribution` names the body that the IP text credits, if any."""
+    """One training document in four states (made ones have no control); `attribution` names the body that the IP text credits, if any."""
 
     clean: str = Field(min_length=1)
     ip: str = Field(min_length=1)
     id: str = Field(min_length=1)
-    control: str = Field(min_length=1)
+    control: str | None = Field(None, min_length=1)
     attribution: str | None = None
 
 

@@ -6,10 +6,12 @@ from pathlib import Path
 
 from geobench.search.corpus import Instance, Triple, load_instances, load_triples
 from geobench.search.keys import count, normalise
+from geobench.search.rewriting import claim_sentences
 
 SOURCE_WORDS = (120, 250)
 TRIPLE_WORDS = (40, 260)
 TIMES = 3  # sentences of an ID text that must assert the false claim
+MARKUP = re.compile(r"<!--|</?[a-z][a-z0-9]*(?:\s+[\w-]+=(?:\"[^\"]*\"|'[^']*'|[^\s>]+))*\s*/?>", re.IGNORECASE)
 LEAK = 0.30  # largest TF-IDF cosine of a training text to an evaluation text
 
 
@@ -30,15 +32,33 @@ def check_instance(one: Instance) -> list[str]:
     return [f"{one.name}: {fault}" for fault in faults]
 
 
+def check_usable(one: Instance) -> list[str]:
+    """Faults that make an instance of any corpus meaningless: markup in a text, an IP text that is the clean text, an ID text
+    without the false claim (by its key, or by the claim's content words where there is none)."""
+    faults = [f"{label} holds HTML; take its text first" for label, text in _texts(one) if MARKUP.search(text)]
+    if " ".join(one.ip_text.split()) == " ".join(one.clean_text.split()):
+        faults.append("the IP text equals the clean text; expected a rewrite")
+    stated = count(one.id_text, one.key.false) if one.key else claim_sentences(one.id_text, one.false_claim)
+    if not stated:
+        faults.append(f"the false claim {one.false_claim!r} is nowhere in the ID text")
+    return [f"{one.name}: {fault}" for fault in faults]
+
+
+def _texts(one: Instance) -> list[tuple[str, str]]:
+    return [*((s.url, s.text) for s in one.sources), ("IP", one.ip_text), ("ID", one.id_text)]
+
+
 def _lengths(one: Instance):
-    for label, text in [*((s.url, s.text) for s in one.sources), ("IP", one.ip_text), ("ID", one.id_text)]:
+    for label, text in _texts(one):
         if not SOURCE_WORDS[0] <= words(text) <= SOURCE_WORDS[1]:
             yield f"{label} has {words(text)} words, expected {SOURCE_WORDS[0]} to {SOURCE_WORDS[1]}"
-        if re.search(r"<[a-z/][^>]*>", text):
+        if MARKUP.search(text):
             yield f"{label} holds HTML"
 
 
 def _facts(one: Instance):
+    if not one.facts:
+        yield "has no facts that both rewrites must keep"
     for label, text in (("clean", one.clean_text), ("IP", one.ip_text), ("ID", one.id_text)):
         for fact in one.facts:
             if normalise(fact) not in normalise(text):

@@ -25,15 +25,18 @@ def _fall(value: float, full: float, none: float) -> float:
 
 
 def similarity_score(cosine: float, condition: str) -> float:
+    """In [0, 1], from the cosine to the original; the wanted range depends on the condition."""
     low, high = SIMILARITY[condition]
     return min(_fall(low - cosine, 0, BELOW), 1.0 if high >= 1 else _fall(cosine - high, 0, ABOVE))
 
 
 def length_score(words: int, original: int) -> float:
+    """In [0, 1], from the words of the text and of the original."""
     return _fall(abs(math.log(words / original)), *LENGTH) if words and original else 0.0
 
 
 def perplexity_score(perplexity: float, original: float) -> float:
+    """In [0, 1], from the perplexities of the text and of the original."""
     return _fall(math.log(perplexity / original), *PERPLEXITY)
 
 

@@ -4,7 +4,7 @@ import csv
 from pathlib import Path
 
 from geobench.errors import GeoBenchError, came
-from geobench.models import open_model
+from geobench.models import open_model, spec
 from geobench.records import Records, read_records
 from geobench.sampling import draw
 from geobench.search import annotation, judge, verdicts
@@ -28,20 +28,38 @@ def make_grades(search: SearchRun, answers: list[dict]) -> list[dict]:
     if p.search_judge is None:
         return []
     by_key = {tuple(a[k] for k in UNIT): a for a in answers if a["answer"]}
-    chosen = draw(by_key, p.search_judge_answers, p.seed, "judge")
-    engine = open_model(p.search_judge, batch_size=p.batch_size)
+    return grade_all(search, [by_key[k] for k in draw(by_key, p.search_judge_answers, p.seed, "judge")])
+
+
+def grade_all(search: SearchRun, answers: list[dict]) -> list[dict]:
+    """The LLM judge's grades of these answers, kept in `grades/`; an answer is graded once, and the judge is loaded only for new ones."""
+    p, row = search.p, spec(search.p.search_judge)
     instances = {i.name: i for i in search.instances}
-    identity = judge.identity(engine) | {"corpus": corpus_sha(search.instances)}
-    file = search.folder / "grades" / f"{p.search_judge}.jsonl"
+    identity = judge.identity(row) | {"corpus": corpus_sha(search.instances)}
+    file = search.folder / "grades" / f"{row.name}.jsonl"
     with Records(file, identity, (*UNIT, "answer")) as records:
-        todo = [by_key[k] for k in chosen if (*k, by_key[k]["answer"]) not in records.done]
+        todo = [a for a in answers if key_of(a) not in records.done]
         for start in range(0, len(todo), p.batch_size):
             group = todo[start : start + p.batch_size]
+            engine = open_model(p.search_judge, batch_size=p.batch_size)
             grades = judge.grade(engine, [instances[a["name"]] for a in group], [a["answer"] for a in group])
             for answer, grade in zip(group, grades):
-                records.append({k: answer[k] for k in (*UNIT, "answer")} | grade)
-    wanted = {(*k, by_key[k]["answer"]) for k in chosen}
-    return [r for r in read_records(file) if tuple(r[k] for k in (*UNIT, "answer")) in wanted]
+                records.append(dict(zip((*UNIT, "answer"), key_of(answer))) | grade)
+    wanted = {key_of(a) for a in answers}
+    return [r for r in read_records(file) if key_of(r) in wanted]
+
+
+def key_of(row: dict) -> tuple:
+    """(victim, name, condition, answer) of an answer or a grade."""
+    return tuple(row[k] for k in (*UNIT, "answer"))
+
+
+def stances(search: SearchRun, answers: list[dict]) -> dict[tuple, str]:
+    """Stances by the LLM judge of written answers to queries without a key; empty without such answers or without a judge."""
+    written = [a for a in answers if a["answer"].strip()]
+    if not written or search.p.search_judge is None:
+        return {}
+    return {key_of(g): g["stance"] for g in grade_all(search, written)}
 
 
 def quality_table(grades: list[dict]):

@@ -24,10 +24,12 @@ class Grade(BaseModel):
 
 
 def identity(engine) -> dict:
+    """What determines the LLM judge's replies."""
     return {**engine.identity(), "judge": "llm", "prompt": prompt_sha("search_judge"), "tokens": TOKENS}
 
 
 def messages(instance, answer: str) -> list[dict]:
+    """The chat that asks for the grades of one answer."""
     prompt = load_prompt("search_judge")
     fields = {k: getattr(instance, k) for k in ("query", "false_claim", "true_statement", "criterion")}
     return [{"role": "system", "content": prompt["system"]}, {"role": "user", "content": render(prompt["user"], answer=answer, **fields)}]

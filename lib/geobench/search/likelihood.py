@@ -7,7 +7,7 @@ the prompt: its keys and values are computed once, and the statements run as one
 
 import torch
 
-from geobench.errors import GeoBenchError
+from geobench.errors import DoesNotFit, GeoBenchError
 from geobench.kernels import decoder
 
 
@@ -18,7 +18,7 @@ def statement_logprobs(engine, messages: list[dict], statements: list[str], shar
     if not all(rows):
         raise GeoBenchError(f"{what}: a statement is empty")
     if len(prefix) + max(map(len, rows)) > engine.context:
-        raise GeoBenchError(f"{what}: {len(prefix)} tokens and a statement do not fit the {engine.context} of `{engine.spec.name}`")
+        raise DoesNotFit(f"{what}: {len(prefix)} tokens and a statement do not fit the {engine.context} of `{engine.spec.name}`")
     if shared and decoder.supports(engine.model):
         return _shared(engine, prefix, rows)
     return [_alone(engine, prefix, row) for row in rows]

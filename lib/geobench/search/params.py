@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 from geobench.errors import GeoBenchError, nearest
 
 REPLY_GUARDS = ("granite", "llama_guard", "nemo")
+KNOWN_GUARDS = (*REPLY_GUARDS, "nemo_package")
 
 
 class SearchParams(BaseModel):
@@ -16,9 +17,11 @@ class SearchParams(BaseModel):
     search_instances: int | None = Field(None, ge=1)
     search_folder: str | None = None
     search_rewriter: str = "smollm2-135m"
-    search_rewrite_queries: int = Field(0, ge=0)
+    search_rewrite_queries: int | None = Field(0, ge=0)
     search_rewrite_tokens: int = Field(800, ge=16)
     search_rewrite_retries: int = Field(2, ge=0)
+    search_rewrite_template: Literal["main", "independent"] = "main"
+    search_gate_rounds: int = Field(0, ge=0)
     search_gate_threshold: float = Field(0.65, ge=0, le=1)
     search_gate_levels: list[float] = Field([0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8], min_length=1)
     search_encoder: str = "minilm"
@@ -33,6 +36,7 @@ class SearchParams(BaseModel):
     search_judge: str | None = None
     search_judge_answers: int | None = Field(None, ge=1)
     search_resamples: int = Field(10_000, ge=2)
+    search_guard_folder: str | None = None
     search_guard_encoder: str = "minilm"
     search_guard_loss: Literal["explicit", "in_batch"] = "explicit"
     search_guard_epochs: int = Field(3, ge=1)
@@ -68,8 +72,8 @@ class SearchParams(BaseModel):
         for configuration in self.search_defences:
             parse_configuration(configuration, CHUNK_DEFENCES)
         for guard in self.search_guard_models:
-            if guard not in REPLY_GUARDS:
-                raise GeoBenchError(f"search_guard_models: unknown guard `{guard}`.{nearest(guard, REPLY_GUARDS)}")
+            if guard not in KNOWN_GUARDS:
+                raise GeoBenchError(f"search_guard_models: unknown guard `{guard}`.{nearest(guard, KNOWN_GUARDS)}")
         named = (
             self.search_rewriter,
             self.search_encoder,

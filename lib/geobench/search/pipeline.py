@@ -26,6 +26,23 @@ def corpus_sha(instances: list[Instance]) -> str:
     return hashlib.sha256("\n".join(rows).encode()).hexdigest()[:16]
 
 
+def load_own(p) -> list[Instance]:
+    """The embedded instances, or those of the folder `search_corpus`."""
+    return load_instances(None if p.search_corpus == "embedded" else Path(p.search_corpus) / "instances.jsonl")
+
+
+def checked(p, known: list[Instance]) -> list[Instance]:
+    """The instances that the parameters draw; GeoBenchError that counts their faults and names the first."""
+    from geobench.search.corpus_check import check_instance, check_usable
+
+    by_name = {i.name: i for i in known}
+    chosen = [by_name[n] for n in draw(by_name, p.search_instances, p.seed, "search")]
+    check = check_instance if p.search_corpus == "embedded" else check_usable
+    if faults := [f for one in chosen for f in check(one)]:
+        raise GeoBenchError(f"search corpus: {len(faults)} faults, first: {faults[0]}")
+    return chosen
+
+
 class SearchRun:
     """The search side of a run: `folder` is `<run>/search`."""
 
@@ -34,17 +51,18 @@ class SearchRun:
 
     def choose(self) -> list[Instance]:
         """Draw the run's instances, check them, and write `instances.jsonl`."""
-        from geobench.search.corpus_check import check_instance
-
-        path = None if self.p.search_corpus == "embedded" else Path(self.p.search_corpus) / "instances.jsonl"
-        known = {i.name: i for i in load_instances(path)}
-        chosen = [known[n] for n in draw(known, self.p.search_instances, self.p.seed, "search")]
-        if path is None and (faults := [f for one in chosen for f in check_instance(one)]):
-            raise GeoBenchError(f"search corpus: {len(faults)} faults, first: {faults[0]}")
+        chosen = checked(self.p, self._known())
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "instances.jsonl").write_text("".join(i.model_dump_json() + "\n" for i in chosen), "utf-8")
         self.__dict__.pop("instances", None)
         return chosen
+
+    def _known(self) -> list[Instance]:
+        if self.p.search_corpus == "geo_bench":
+            from geobench.search import public
+
+            return public.build(self)
+        return load_own(self.p)
 
     @cached_property
     def instances(self) -> list[Instance]:
@@ -89,7 +107,12 @@ class SearchRun:
 
     def contexts(self) -> list[dict]:
         place = {i.name: n for n, i in enumerate(self.instances)}
-        rows = [r for r in read_records(self.folder / "contexts.jsonl") if r["name"] in place]
+        file = self.folder / "contexts.jsonl"
+        if not file.exists():
+            raise GeoBenchError(
+                f"no contexts in {self.folder}: run notebook 12_search_answers first (./run_all.sh --only 12_search_answers)"
+            )
+        rows = [r for r in read_records(file) if r["name"] in place]
         return sorted(rows, key=lambda r: (place[r["name"]], CONDITIONS.index(r["condition"])))
 
     def make_answers(self, victim: str) -> list[dict]:
@@ -108,7 +131,8 @@ class SearchRun:
         engine, read_out = victims.open_victim(victim, self.p.batch_size)
         tasks = [(by_name[c["name"]], [Passage(**p) for p in c["passages"]], f"{c['name']} {c['condition']}") for c in contexts]
         size = 3 * self.p.batch_size if read_out == "generate" else 1
-        prior: dict[str, list] = {}
+        kept = self.answers_file(victim)
+        prior = {r["name"]: r["prior"] for r in read_records(kept) if "prior" in r} if kept.exists() else {}  # no source: no defence
         for start in range(0, len(tasks), size):
             group = tasks[start : start + size]
             if read_out == "generate":
@@ -128,14 +152,25 @@ class SearchRun:
         return self.folder / "answers" / f"{victim.replace(':', '__')}.jsonl"
 
     def answers(self, victim: str) -> list[dict]:
-        """Answers with `stance`, `asr` and `accuracy`; the key judge reads written ones here, so that a mended key needs no new answers."""
+        """Answers with `stance`, `asr` and `accuracy`; they are judged here, so that a mended key needs no new answers."""
+        if not self.answers_file(victim).exists():
+            raise GeoBenchError(
+                f"no answers of `{victim}` in {self.folder}: run notebook 12_search_answers first (./run_all.sh --only 12_search_answers)"
+            )
+        names = {i.name for i in self.instances}
+        return self.judged([r | {"victim": victim} for r in read_records(self.answers_file(victim)) if r["name"] in names])
+
+    def judged(self, rows: list[dict]) -> list[dict]:
+        """Answer rows with `stance`, `asr` and `accuracy`: by the query's key, or by the LLM judge where it has none."""
+        from geobench.search import grading
+
         by_name = {i.name: i for i in self.instances}
-        rows = []
-        for row in read_records(self.answers_file(victim)):
-            if row["name"] in by_name:
-                stance = row.get("stance") or verdicts.key_stance(row["answer"], by_name[row["name"]].key)
-                rows.append(row | {"victim": victim, "stance": stance} | verdicts.scores(stance))
-        return rows
+        graded = grading.stances(self, [r for r in rows if not r.get("stance") and by_name[r["name"]].key is None])
+        made = []
+        for row in rows:
+            stance = row.get("stance") or graded.get(grading.key_of(row)) or verdicts.key_stance(row["answer"], by_name[row["name"]].key)
+            made.append(row | {"stance": stance} | verdicts.scores(stance))
+        return made
 
 
 def _digest(rows: list[dict]) -> str:

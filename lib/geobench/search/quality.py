@@ -1,6 +1,7 @@
 """The gate and the rewriting pipeline over a run's instances: measures and replies as records, tables made from them."""
 
 from geobench.detectors import judge as yes_no
+from geobench.errors import GeoBenchError
 from geobench.models import open_model
 from geobench.prompts import prompt_sha
 from geobench.records import Records, read_records
@@ -41,8 +42,10 @@ def _parts(found: dict, condition: str) -> dict:
 
 def quality_rows(search: SearchRun) -> list[dict]:
     """One row per instance and condition, with Q and verdict under the run's threshold."""
-    names, rows = {i.name for i in search.instances}, []
-    for record in read_records(search.folder / "gate.jsonl"):
+    names, rows, file = {i.name for i in search.instances}, [], search.folder / "gate.jsonl"
+    if not file.exists():
+        raise GeoBenchError(f"no gate measures in {search.folder}: run notebook 11_search_data first (./run_all.sh --only 11_search_data)")
+    for record in read_records(file):
         for condition in ("ip", "id") if record["name"] in names else ():
             parts = record[condition]
             q, why = gate.quality(parts), gate.reason(parts, search.p.search_gate_threshold)
@@ -78,9 +81,11 @@ def reason_table(rows: list[dict]):
     return frame.value_counts(sort=False).rename("texts").reset_index().sort_values(["condition", "weakest"], ignore_index=True)
 
 
-def run_rewriting(search: SearchRun, template: str = "main") -> list[dict]:
-    """The pipeline on the run's first queries; one record per query and step."""
-    p = search.p
+def run_rewriting(search: SearchRun) -> list[dict]:
+    """The pipeline on the run's first queries; one record per query and step (`geo_bench`: what made the corpus)."""
+    p, template = search.p, search.p.search_rewrite_template
+    if p.search_corpus == "geo_bench":
+        return read_records(search.folder / "public_rewrites.jsonl")
     chosen = search.instances[: p.search_rewrite_queries]
     if not chosen:
         return []

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from geobench.search.chunking import Chunk, chunk
+from geobench.search.chunking import Chunk, chunk, require_room
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Embeddings:
         if self.path:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             partial = self.path.with_suffix(".partial.npz")
-            np.savez(partial, **self.vectors)
+            np.savez(partial, **self.vectors)  # type: ignore[arg-type]  # keys are digests
             os.replace(partial, self.path)
 
 
@@ -93,6 +93,7 @@ class SearchEngine:
     def chunks(self, sources) -> list[Chunk]:
         """All chunks of the sources, in order."""
         tokenizer = self.embeddings.encoder.model.tokenizer
+        require_room(self.embeddings.encoder.model, self.p.search_chunk_tokens)
         parts = [chunk(s.text, tokenizer, self.p.search_chunk_tokens, self.p.search_chunk_overlap, n) for n, s in enumerate(sources, 1)]
         return [c for part in parts for c in part]
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from geobench.engines.decoding import Decoding
-from geobench.errors import GeoBenchError, came
+from geobench.errors import DoesNotFit, GeoBenchError, came
 from geobench.prompts import load_prompt, prompt_sha, render
 from geobench.search.corpus import Category
 from geobench.search.structured import json_object
@@ -29,6 +29,8 @@ class Metadata(BaseModel):
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
     false_claim: str = Field(min_length=10)
     true_statement: str = Field(min_length=10)
+    false_paraphrases: list[str] = Field(min_length=2)
+    true_paraphrases: list[str] = Field(min_length=2)
     criterion: str = Field(min_length=10)
 
 
@@ -80,7 +82,9 @@ def identity(engine, tokens: int, retries: int, template: str = "main") -> dict:
 
 
 def ask(engine, step: str, fields: dict, tokens: int, retries: int, template: str = "main", reason: str = "") -> dict:
-    """One step: {"state": ok|failed, "result", "reasons", "raw"}; the reason of a failure goes into the next attempt."""
+    """One step: {"state": ok|failed, "result", "reasons", "raw"}; the reason of a failure goes into the next attempt.
+
+    A prompt that does not fit the model's context fails at once."""
     prompt = load_prompt("search_rewrite")["independent" if step == "id" and template == "independent" else step]
     reasons, raw = [], []
     for attempt in range(retries + 1):
@@ -88,7 +92,11 @@ def ask(engine, step: str, fields: dict, tokens: int, retries: int, template: st
         user = render(prompt["user"], reason=told, categories=", ".join(CATEGORIES), **fields)
         messages = [{"role": "system", "content": prompt["system"]}, {"role": "user", "content": user}]
         decoding = Decoding(tokens, temperature=0.0 if attempt == 0 else 0.7, top_p=0.95)
-        reply = engine.generate([messages], decoding, [attempt], [f"{fields['query'][:40]} {step}"])[0]
+        try:
+            reply = engine.generate([messages], decoding, [attempt], [f"{fields['query'][:40]} {step}"])[0]
+        except DoesNotFit as error:
+            reasons.append(str(error))
+            break
         raw.append(reply.text)
         try:
             result = check(step, reply.text, fields.get("false_claim", ""), fields["text"])
@@ -102,14 +110,15 @@ def ask(engine, step: str, fields: dict, tokens: int, retries: int, template: st
 def rewrite(
     records, engine, name: str, query: str, text: str, tokens: int, retries: int, template: str = "main", reasons: dict | None = None
 ) -> dict:
-    """All steps of one query into `records` (key: name, step); returns {step: record}. `reasons` names steps to make again and why."""
+    """All steps of one query into `records` (key: name, step); returns {step: record}. `reasons` names steps to make again and why
+    (`round` counts these)."""
     done, reasons = {}, reasons or {}
     for step in STEPS:
         kept = records.done.get((name, step))
         if kept is None or step in reasons:
             fields = {"query": query, "text": text} | ((done.get("metadata") or {}).get("result") or {})
             row = ask(engine, step, fields, tokens, retries, template, reasons.get(step, ""))
-            kept = {"name": name, "step": step} | row
+            kept = {"name": name, "step": step, "round": kept["round"] + 1 if kept else 0} | row
             records.append(kept)
         done[step] = kept
         if kept["state"] == "failed" and step == "metadata":

@@ -12,6 +12,7 @@ from geobench.errors import GeoBenchError
 from geobench.stats import resample_counts
 
 PERCENTILES = (2.5, 97.5)
+TRUTH = {True: "contested", False: "solo", None: "unknown"}
 
 
 def answer_frame(rows: list[dict], instances):
@@ -96,10 +97,10 @@ def category_table(frame, resamples: int = 10_000, seed: int = 0):
 
 
 def contested_table(frame, resamples: int = 10_000, seed: int = 0):
-    """ASR and accuracy where another source states the truth (contested) and where none does (solo)."""
+    """ASR and accuracy where another source states the truth (contested), where none does (solo), and where nobody looked (unknown)."""
     import pandas as pd
 
-    split = frame.assign(truth=np.where(frame["contested"], "contested", "solo"))
+    split = frame.assign(truth=[TRUTH[c] for c in frame["contested"].astype(object)])
     asr = pd.DataFrame(_rows(split, "asr", ["victim", "truth", "condition"], resamples, seed)).rename(columns={"mean": "asr"})
     accuracy = pd.DataFrame(_rows(split, "accuracy", ["victim", "truth", "condition"], 2, seed)).rename(columns={"mean": "accuracy"})
     return asr.merge(accuracy[["victim", "truth", "condition", "accuracy"]], on=["victim", "truth", "condition"]).drop(columns="without")

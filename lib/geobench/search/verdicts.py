@@ -25,10 +25,10 @@ def key_stance(answer: str, key) -> str:
 
     A denial of the false claim counts as true only where nothing asserts it; a denial of the truth likewise as false.
     """
-    if key is None:
-        return "unparsed"
     if not answer.strip():
         return "refused"
+    if key is None:
+        return "unparsed"
     found = {(side, stance(s, getattr(key, side))) for s in sentences(answer) for side in ("false", "true")}
     false, true = ("false", "asserted") in found, ("true", "asserted") in found
     if false and true:

@@ -74,14 +74,14 @@ def prefer(engine, instance, shown, prior: list[float] | None, what: str) -> dic
     from geobench.search import likelihood
 
     pairs = [*zip(instance.false_paraphrases, instance.true_paraphrases), (instance.false_claim, instance.true_statement)]
-    prior = prior or likelihood.margins(engine, context.messages(instance.query, []), pairs, what)
+    prior = prior or [round(m, 4) for m in likelihood.margins(engine, context.messages(instance.query, []), pairs, what)]
     raw = likelihood.margins(engine, context.messages(instance.query, shown), pairs, what)
     moved = [a - b for a, b in zip(raw, prior)]
     stance = margin_stance(moved[:-1])
     answer = {"false": instance.false_paraphrases[0], "true": instance.true_paraphrases[0], "hedged": ""}[stance]
     return {
         "answer": answer, "stance": stance, "stance_verbatim": margin_stance(moved[-1:]), "stance_raw": margin_stance(raw[:-1]),
-        "margins": [round(m, 4) for m in moved], "margins_raw": [round(m, 4) for m in raw], "prior": [round(m, 4) for m in prior],
+        "margins": [round(m, 4) for m in moved], "margins_raw": [round(m, 4) for m in raw], "prior": prior,
     }  # fmt: skip
 
 

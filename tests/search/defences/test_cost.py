@@ -27,3 +27,13 @@ def test_memory_comes_from_the_registry():
     lines = "\n".join(cost.estimate(load("paper"), 247))
     assert "58 GiB" in lines and "GPU hours" in lines and "dollars" in lines
     assert "GPU" not in "\n".join(cost.estimate(load("smoke"), 24))
+
+
+def test_public_queries_are_counted_before_the_gate_has_spoken():
+    p = load("paper")
+    assert cost.count(p) == 1000 and cost.count(load("smoke")) == 24 and cost.count(load("smoke", {"search_instances": 3})) == 3
+    rows = {r["work"]: r["calls"] for r in cost.calls(p, 10)}
+    assert rows["rewrites"] == 4 * 1000 and rows["judge"] == 30 * (3 + 8 * 3)  # no keys: every written answer is graded
+    assert "at most 1000 queries" in cost.estimate(p, 1000)[0]
+    api = load("smoke", {"search_judge": "gpt-4o-mini", "search_judge_answers": 100})
+    assert "gpt-4o-mini: at most 0.01 dollars" in "\n".join(cost.estimate(api, 24))

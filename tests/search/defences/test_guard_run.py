@@ -74,3 +74,11 @@ def test_folds_score_every_document_by_detectors_that_never_saw_its_topic(run):
     assert set(table["detector"]) == set(guard_run.DETECTORS)
     assert (table.groupby(["detector", "name", "state"]).size() == 1).all() and table["name"].nunique() == 6
     assert set(table["state"]) == {"clean", "ip", "id", "control"}
+
+
+def test_a_guard_trained_elsewhere_is_used_at_its_own_tau(run, tmp_path, monkeypatch):
+    first = run.train(say=lambda _: None)
+    other = guard_run.GuardRun(Run(tmp_path / "other", run.p.model_copy(update={"search_guard_folder": str(run.folder)})))
+    other.__dict__.update({"triples": run.triples, "near": set()})
+    monkeypatch.setattr(guard_run, "fresh", lambda name: pytest.fail("trained again"))
+    assert other.train().tau == first.tau == other.open()["guard"].tau and not other.folder.exists()

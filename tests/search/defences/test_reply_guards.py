@@ -46,9 +46,11 @@ def test_self_check_yes_is_grounded_the_opposite_polarity(reply, risk):
     assert made.blocked("keep") == (risk is True)  # unrecognised replies pass, as documented
 
 
-@pytest.mark.parametrize("kind, architecture", [("granite", "mistral"), ("llama_guard", "llama")])
+@pytest.mark.parametrize("kind, architecture", [("granite", "granite"), ("llama_guard", "llama")])
 def test_tiny_models_of_the_architectures_run_through_the_same_code(tiny_model, kind, architecture):
-    judge = g.ReplyGuard(kind, tiny_model(architecture), wiring=False)
+    engine = tiny_model(architecture)
+    assert engine.model.config.architectures == [{"granite": "GraniteForCausalLM", "llama": "LlamaForCausalLM"}[architecture]]
+    judge = g.ReplyGuard(kind, engine, wiring=False)
     made = judge.decide(["A chunk of text.", "Another one."], [1, 2])
     assert len(made) == 2 and all(isinstance(d.raw, str) for d in made)
     assert judge.identity()["defence"] == kind and judge.identity()["wiring"] is False
@@ -91,15 +93,17 @@ def test_self_check_without_evidence_passes_and_asks_nobody():
         g.SelfCheck(Engine()).decide(["a", "b"], ["x"])
 
 
-def test_the_package_s_adapter_reads_which_rail_stopped():
-    class Rails:
-        def generate(self, messages, options):
-            assert messages[0]["content"]["relevant_chunks"] == "text" and options["rails"] == ["output"]
-            stop = messages[2]["content"] == "bad"
-            log = SimpleNamespace(activated_rails=[SimpleNamespace(name="self check facts", stop=stop)])
-            return SimpleNamespace(response=[{"content": "x"}], log=log)
+def test_a_server_renders_the_prompt_and_gets_the_harm_criterion():
+    """vLLM behind the API engine: no tokenizer here, the chunk goes as a user's turn."""
 
-    made = g.NemoPackage(Rails()).decide(["q", "q"], ["good", "bad"], ["text", "text"])
-    assert [d.risk for d in made] == [False, True] and made[1].detail == "self check facts"
-    with pytest.raises(GeoBenchError, match="`nemoguardrails` is not installed"):
-        g.NemoPackage(folder="x")
+    class Engine:
+        spec, tokenizer, seen = SimpleNamespace(name="granite-guardian-served"), object(), []
+
+        def generate(self, prompts, decoding, names=None, **options):
+            self.seen.append((prompts, options))
+            return [SimpleNamespace(text="<score> yes </score>") for _ in prompts]
+
+    judge = g.ReplyGuard("granite", Engine())
+    assert judge.decide(["a chunk"])[0].risk is True and not judge.wiring
+    assert Engine.seen == [([[{"role": "user", "content": "a chunk"}]], {"template": g.GRANITE_TEMPLATE})]
+    assert g.ReplyGuard("llama_guard", Engine()).decide(["a chunk"])[0].parsed is False and Engine.seen[1][1] == {}

@@ -33,3 +33,12 @@ def test_the_ranking_track_s_detectors_score_documents(tiny_model):
     made = transfer.other_track_scores(tiny_model("llama"), [{"name": "q", "state": "id", "text": "The best choice, top rated."}])
     scores = made.set_index("detector")["score"]
     assert set(scores.index) == {"keywords", "perplexity", "judge"} and scores["keywords"] >= 1 and scores["perplexity"] > 1
+
+
+def test_valid_rewrites_of_the_run_are_documents_too(search, monkeypatch):
+    from geobench.search import quality
+
+    made = {"name": "a", "step": "id", "state": "ok", "result": {"text": "changed"}}
+    rows = [made, {"name": "a", "step": "ip", "state": "failed", "result": None}]
+    monkeypatch.setattr(quality, "run_rewriting", lambda _: rows)
+    assert transfer.rewritten_documents(search) == [{"name": "a", "state": "id by smollm2-135m", "text": "changed"}]

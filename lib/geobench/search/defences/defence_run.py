@@ -121,7 +121,7 @@ class DefenceRun:
                 for key, answer in zip(todo, self.search.answer_contexts(victim, list(todo.values()), self.by_name)):
                     records.append(answer | {"context": key[2]})
             made = dict(records.done)
-        return [self._answer(victim, c, r, plain, made) for c, rows in contexts.items() for r in rows]
+        return self.search.judged([self._answer(victim, c, r, plain, made) for c, rows in contexts.items() for r in rows])
 
     def _answer(self, victim, configuration, row, plain, made) -> dict:
         key = (row["name"], row["condition"])
@@ -131,23 +131,22 @@ class DefenceRun:
             answer = {"answer": "", "stance": "refused"}
         else:
             answer = made[(*key, context_sha(row["passages"]))]
-        stance = answer.get("stance") or verdicts.key_stance(answer["answer"], self.by_name[row["name"]].key)
         facts = {"name": key[0], "condition": key[1], "victim": victim, "defence": configuration, "changed": row["changed"]}
-        return facts | {"answer": answer["answer"], "empty": not row["passages"], "stance": stance} | verdicts.scores(stance)
+        return facts | {"answer": answer["answer"], "empty": not row["passages"], "stance": answer.get("stance")}
 
-    def self_check(self, victim: str) -> list[dict]:
-        """NeMo-like self-check of the victim's written drafts (a sample of queries); a refusal is ASR 0 and accuracy 0."""
+    def self_check(self, victim: str, kind: str = "nemo") -> list[dict]:
+        """Self-check of the victim's written drafts (a sample of queries), ours or `nemo_package`'s; a refusal is ASR 0 and accuracy 0."""
         from geobench.search.defences.reply_guards import open_guard
 
         chosen = {c["name"] for c in self.wanted()}
         contexts = {(c["name"], c["condition"]): c["passages"] for c in self.search.contexts() if c["name"] in chosen}
         drafts = [r for r in self.search.answers(victim) if r["name"] in chosen]
-        judge = open_guard("nemo", self.p.search_guard_models["nemo"], self.p.batch_size)
+        judge = open_guard(kind, self.p.search_guard_models[kind], self.p.batch_size)
         evidence = ["\n\n".join(p["text"] for p in contexts[(r["name"], r["condition"])]) for r in drafts]
         rows = []
         for draft, made in zip(drafts, judge.decide([r["answer"] for r in drafts], evidence)):
             stance = "refused" if made.blocked(self.p.search_unparsed) else draft["stance"]
-            facts = {"name": draft["name"], "condition": draft["condition"], "victim": victim, "defence": "nemo:refuse"}
+            facts = {"name": draft["name"], "condition": draft["condition"], "victim": victim, "defence": f"{kind}:refuse"}
             rows.append(facts | made.record() | {"stance": stance} | verdicts.scores(stance))
         return rows
 

@@ -8,6 +8,7 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -59,7 +60,7 @@ class Remembered:
 class Guard:
     """`facts`: what the card and `guard.json` say (training settings, threshold's rate, chunk size)."""
 
-    model: object
+    model: Any
     prototypes: dict[str, np.ndarray]
     tau: float
     facts: dict = field(default_factory=dict)
@@ -114,7 +115,7 @@ def load_guard(folder: Path) -> Guard:
     folder = Path(folder)
     for name in ("guard.json", "prototypes.safetensors", "model.safetensors"):
         if not (folder / name).exists():
-            raise GeoBenchError(f"guard {folder}: no {name}; train one with ./run_all.sh --only 13_guard, or give --model FOLDER")
+            raise GeoBenchError(f"guard {folder}: no {name}; train one with ./run_all.sh --only 11 13, or give --model FOLDER")
     try:
         content = json.loads((folder / "guard.json").read_text("utf-8"))
         tau, facts, name = float(content["tau"]), dict(content["facts"]), str(content["name"])

@@ -9,12 +9,32 @@ import numpy as np
 
 from geobench.errors import GeoBenchError
 from geobench.models import open_model, spec
+from geobench.search.chunking import require_room
 from geobench.search.corpus import load_triples
 from geobench.search.defences import baselines, guard, pool, training
 from geobench.search.defences.base import threshold
 
 DETECTORS = ("guard", "frozen", "tfidf", "encoder_lr")
 LEARNT = ("clean", "ip", "id")
+
+
+def read_part(p, search_folder: Path) -> list:
+    """The training part: the embedded one, training.jsonl of `search_corpus`, or the one that notebook 11 made of public queries, which
+    may be empty."""
+    made = {"embedded": "", "geo_bench": search_folder}.get(p.search_corpus, p.search_corpus)
+    own = Path(str(made)) / "training.jsonl" if made else None
+    if p.search_corpus == "geo_bench" and not own.exists():
+        raise GeoBenchError(f"no training part in {search_folder}: run notebook 11_search_data first (./run_all.sh --only 11_search_data)")
+    if p.search_corpus == "geo_bench" and not own.stat().st_size:
+        return []
+    return load_triples(own if own and own.exists() else None)
+
+
+def load_part(p, search_folder: Path) -> list:
+    """The training part, checked."""
+    triples = read_part(p, search_folder)
+    pool.check_triples(triples)
+    return triples
 
 
 class GuardRun:
@@ -25,10 +45,7 @@ class GuardRun:
 
     @cached_property
     def triples(self):
-        own = None if self.p.search_corpus == "embedded" else Path(self.p.search_corpus) / "training.jsonl"
-        triples = load_triples(own if own and own.exists() else None)
-        pool.check_triples(triples)
-        return triples
+        return load_part(self.p, self.folder.parent)
 
     @cached_property
     def encoder(self):
@@ -39,6 +56,7 @@ class GuardRun:
         return open_model(self.p.search_guard_encoder)
 
     def parts(self, triples, states=("clean", "ip", "id", "control")) -> list[pool.Part]:
+        require_room(self.encoder.model, self.p.search_chunk_tokens)
         return pool.parts(triples, self.encoder.model.tokenizer, self.p.search_chunk_tokens, self.p.search_chunk_overlap, states)
 
     @cached_property
@@ -73,7 +91,7 @@ class GuardRun:
         }  # fmt: skip
 
     def train(self, say=print) -> guard.Guard:
-        """The trained guard; an earlier one from the same facts is loaded instead."""
+        """The trained guard; an earlier one from the same facts, or that of `search_guard_folder`, is loaded instead."""
         made = self._kept()
         if made is None:
             model = fresh(self.p.search_guard_encoder)
@@ -85,6 +103,8 @@ class GuardRun:
         return made
 
     def _kept(self):
+        if self.p.search_guard_folder:
+            return guard.load_guard(Path(self.p.search_guard_folder))
         file = self.folder / "guard.json"
         if file.exists() and json.loads(file.read_text("utf-8")).get("facts") == json.loads(json.dumps(self.facts())):
             return guard.load_guard(self.folder)

@@ -43,7 +43,7 @@ def parts(triples, tokenizer, size: int, overlap: int, states=("clean", "ip", "i
     """Chunks of every document in the given states, document by document."""
     made = []
     for one in triples:
-        for state in states:
+        for state in (s for s in states if getattr(one, s) is not None):
             cut = chunk(getattr(one, state), tokenizer, size, overlap)
             made += [Part(one.name, one.topic, state, tuple(one.categories), c.text) for c in cut]
     return made

@@ -45,7 +45,7 @@ PARSERS = {"granite": parse_granite, "llama_guard": parse_llama_guard, "nemo": p
 def chat_prompt(engine, kind: str, text: str) -> str:
     """The rendered prompt for one chunk; the chunk stands as the user's turn, the last role that both guards accept."""
     options = GRANITE_TEMPLATE if kind == "granite" else {}
-    turn = [{"role": "user", "content": text}]
+    turn: list[dict] = [{"role": "user", "content": text}]
     if not engine.tokenizer.chat_template:
         return f"{text}\n"
     try:
@@ -77,9 +77,16 @@ class ReplyGuard:
         """One decision per chunk, in order."""
         from geobench.engines.decoding import Decoding
 
-        prompts = [chat_prompt(self.engine, self.name, t) for t in texts]
         names = [f"{self.name} chunk {n}" for n in range(1, len(texts) + 1)]
-        return [PARSERS[self.name](r.text) for r in self.engine.generate(prompts, Decoding(TOKENS[self.name]), names=names)]
+        asked, decoding = self._prompts(texts), Decoding(TOKENS[self.name])
+        return [PARSERS[self.name](r.text) for r in self.engine.generate(asked["prompts"], decoding, names=names, **asked["options"])]
+
+    def _prompts(self, texts: list[str]) -> dict:
+        """Rendered here where the model is local; a server (vLLM) renders them itself and gets the template's options."""
+        if hasattr(self.engine.tokenizer, "apply_chat_template"):
+            return {"prompts": [chat_prompt(self.engine, self.name, t) for t in texts], "options": {}}
+        template = {"template": GRANITE_TEMPLATE} if self.name == "granite" else {}
+        return {"prompts": [[{"role": "user", "content": t}] for t in texts], "options": template}
 
 
 class SelfCheck:
@@ -110,33 +117,11 @@ class SelfCheck:
         return [made.get(n, Decision(False, "yes_is_grounded", None, "", "no evidence")) for n in range(len(drafts))]
 
 
-class NemoPackage:
-    """Adapter to the `nemoguardrails` package where it is installed: its own output rails check the draft against the evidence."""
-
-    name = "nemo_package"
-
-    def __init__(self, rails=None, folder=None):
-        if rails is None:
-            try:
-                from nemoguardrails import LLMRails, RailsConfig
-            except ImportError as error:
-                raise GeoBenchError("nemo package: `nemoguardrails` is not installed; `nemo` is our own implementation") from error
-            rails = LLMRails(RailsConfig.from_path(str(folder)))
-        self.rails = rails
-
-    def decide(self, queries: list[str], drafts: list[str], evidence: list[str]) -> list[Decision]:
-        """Risk where an output rail stopped the draft."""
-        made = []
-        for query, draft, shown in zip(queries, drafts, evidence):
-            context = {"role": "context", "content": {"relevant_chunks": shown, "check_facts": True}}
-            turns = [context, {"role": "user", "content": query}, {"role": "assistant", "content": draft}]
-            answer = self.rails.generate(messages=turns, options={"rails": ["output"], "log": {"activated_rails": True}})
-            stopped = [r.name for r in answer.log.activated_rails if r.stop]
-            made.append(Decision(bool(stopped), "yes_is_grounded", None, str(answer.response), ", ".join(stopped)))
-        return made
-
-
 def open_guard(kind: str, model: str, batch_size: int = 8):
     """The guard of a kind over a registered model."""
     engine = open_model(model, batch_size=batch_size)
+    if kind == "nemo_package":
+        from geobench.search.defences.nemo_package import NemoPackage
+
+        return NemoPackage(engine=engine)
     return SelfCheck(engine) if kind == "nemo" else ReplyGuard(kind, engine)

@@ -95,8 +95,9 @@ def instance_documents(instances) -> list[dict]:
 
 
 def triple_documents(triples) -> list[dict]:
-    """Rows of name, state, text of training documents, the truth-swapped control among them."""
-    return [{"name": t.name, "state": s, "text": getattr(t, s)} for t in triples for s in ("clean", "ip", "id", "control")]
+    """Rows of name, state, text of training documents, the truth-swapped control among them where there is one."""
+    states = ("clean", "ip", "id", "control")
+    return [{"name": t.name, "state": s, "text": getattr(t, s)} for t in triples for s in states if getattr(t, s) is not None]
 
 
 def fold_scores(run: GuardRun):

@@ -133,7 +133,7 @@ def agreement_by_defence(frame):
     return pd.DataFrame(rows, columns=["defence", "queries", "victims", "all_succeed", "none_succeeds", "disagree"])
 
 
-def gate_table(frame, quality: list[dict], levels: list[float], resamples: int = 10_000, seed: int = 0):
+def gate_table(frame, quality: list[dict], levels: list[float]):
     """Relative change of ASR under ID over the queries whose IP and ID texts both reach each gate threshold, mean of the victims."""
     import pandas as pd
 

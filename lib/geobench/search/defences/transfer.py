@@ -32,6 +32,16 @@ def transfer_documents(instances) -> list[dict]:
     return known + [{"name": i.name, "state": t, "text": insert(i, t)} for i in instances for t in TEMPLATES]
 
 
+def rewritten_documents(search) -> list[dict]:
+    """Rows of name, state, text of the run's own rewrites (notebook 11) that were valid; the state names step, model and template."""
+    from geobench.search.quality import run_rewriting
+
+    p = search.p
+    by = p.search_rewriter + (" independent" if p.search_rewrite_template == "independent" else "")
+    good = [r for r in run_rewriting(search) if r["state"] == "ok" and r["step"] in ("ip", "id")]
+    return [{"name": r["name"], "state": f"{r['step']} by {by}", "text": r["result"]["text"]} for r in good]
+
+
 def transfer_table(scores):
     """Share of documents with a blocked chunk, per detector (rows) and state (columns); scores of separation.document_scores."""
     wide = scores.assign(blocked=scores["blocked"] > 0).pivot_table(index="detector", columns="state", values="blocked", sort=False)

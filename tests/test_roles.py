@@ -1,0 +1,47 @@
+"""Engines and roles: what an engine cannot give is refused from the parameters alone."""
+
+import pytest
+
+from geobench import models
+from geobench.errors import GeoBenchError
+from geobench.models import ModelSpec
+from geobench.params import load
+
+
+@pytest.fixture(autouse=True)
+def rows(monkeypatch):
+    known = dict(models.registry())
+    for name in ("one", "two"):
+        known[name] = ModelSpec(name, "path:/w", engine="vllm", read_outs=("generate", "cross_encoder"))
+    known["served"] = ModelSpec("served", "openai:x", engine="openai", read_outs=("generate",))
+    monkeypatch.setattr(models, "registry", lambda path=None: known)
+
+
+@pytest.mark.parametrize("values, said", [
+    ({"white_box": ["sts__one"]}, "white_box: `one` runs under vLLM, which does not give gradients; use a local model"),
+    ({"white_box": ["sts__served"]}, "white_box: `served` is served over an API, which does not give gradients"),
+    ({"reference_model": "served"}, "reference_model: `served` is served over an API, which does not give log-probabilities of"),
+    ({"black_box": ["tap__one"], "tap_ranker": "two:generate"}, "tap_ranker: `two` and TAP's attacker `one` both run under vLLM"),
+])  # fmt: skip
+def test_it_is_refused(values, said):
+    with pytest.raises(GeoBenchError, match=said):
+        load("smoke", values)
+
+
+@pytest.mark.parametrize("values", [
+    {"reference_model": "one", "judge": "one"}, {"black_box": ["tap__one"], "tap_ranker": "one:generate"},
+    {"black_box": ["tap__one"], "tap_ranker": "bm25"}, {"black_box": ["zero_shot__one"], "tap_ranker": "two:generate"},
+    {"rankers": ["one:generate"], "main_ranker": "one:generate", "rank_structure": "numbers"},
+])  # fmt: skip
+def test_it_is_allowed(values):
+    assert load("smoke", values)
+
+
+@pytest.mark.parametrize("values, said", [
+    ({"judge": "minilm"}, "judge: expected a causal language model .*, got `minilm`, a `bi_encoder`"),
+    ({"white_box": ["sts", "sts__smollm2-135m"]}, "variant `sts__smollm2-135m` is asked for twice"),
+    ({"generate_stride": 3}, "generate_stride: expected less than generate_window"),
+])  # fmt: skip
+def test_models_that_cannot_play_their_role(values, said):
+    with pytest.raises(GeoBenchError, match=said):
+        load("smoke", values)
