@@ -108,7 +108,7 @@ def import_edits(run: Run) -> list[str]:
 
 def _book(run: Run, variant: str, identity: dict) -> Records:
     shown = {"kind": "edits", "variant": variant, "catalog": catalog.catalog_sha(run.selected), **identity}
-    return Records(run.folder / "edits" / f"{variant}.jsonl", shown)
+    return Records(run.folder / "edits" / f"{variant}.jsonl", shown, kept=())
 
 
 def _fill(run: Run, records: Records, method: str, work, tasks, models: Iterable[str] = ()) -> None:

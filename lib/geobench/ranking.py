@@ -51,9 +51,8 @@ def rank_all(run: Run, name: str) -> None:
     shown |= {"own": rule.own, "seed": rule.seed}
     folder = run.folder / "ranks" / folder_name(name)
     with ExitStack() as stack:
-        books = {
-            v: stack.enter_context(Records(folder / f"{v}.jsonl", {"kind": "ranks", "variant": v, **shown})) for v in ("clean", *wanted)
-        }
+        files = {v: (folder / f"{v}.jsonl", {"kind": "ranks", "variant": v, **shown}) for v in ("clean", *wanted)}
+        books = {v: stack.enter_context(Records(*file, kept=("text_sha",))) for v, file in files.items()}
         jobs = list(_jobs(run, wanted, books, rule))
         cut = _cut(name, run_units(p, partial(_fit, opened), jobs, models, _place))
         for (own, job), (ranking, broken), _ in run_units(p, partial(_rank, opened), jobs, models, _place):

@@ -7,7 +7,7 @@ one writer at a time.
 
 import json
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from geobench.errors import GeoBenchError, came
@@ -19,12 +19,12 @@ MAKERS = {"edits": "notebooks 02 to 04", "ranks": "notebook 05_ranking", "scores
 
 def read_records(path: Path) -> list[dict]:
     """The records of a file, without its fingerprint; GeoBenchError if there is no such file."""
-    return _read(path)[1]
+    return list(_scan(path))[1:]
 
 
 def read_fingerprint(path: Path) -> dict:
     """What determined the content of a record file."""
-    return _read(path)[0]
+    return next(_scan(path), {"fingerprint": {}})["fingerprint"]
 
 
 def differences(old: dict, new: dict, prefix: str = "") -> list[str]:
@@ -57,10 +57,13 @@ def sound(records: list[dict], path: Path, needed: Iterable[str] = (), key: Iter
 
 
 class Records:
-    """An open record file: `done` maps a unit's key to its record, `append` writes and flushes one."""
+    """An open record file: `done` maps a unit's key to its record, `append` writes and flushes one.
 
-    def __init__(self, path: Path, fingerprint: dict, key: Iterable[str] = UNIT):
-        self.path, self.key = Path(path), tuple(key)
+    kept: fields of a record that stay in memory, in `done`; None: all.
+    """
+
+    def __init__(self, path: Path, fingerprint: dict, key: Iterable[str] = UNIT, kept: Iterable[str] | None = None):
+        self.path, self.key, self.kept = Path(path), tuple(key), None if kept is None else tuple(kept)
         fingerprint = json.loads(json.dumps(fingerprint, sort_keys=True))
         self.done: dict[tuple, dict] = {}
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -73,7 +76,8 @@ class Records:
             raise
 
     def _begin(self, fingerprint: dict) -> None:
-        old, records = _read(self.path, mend=True)
+        rows = _scan(self.path, mend=True)
+        old = next(rows, {"fingerprint": {}})["fingerprint"]
         if not self.path.stat().st_size:  # new, or killed in its first line
             self._write({"fingerprint": fingerprint})
         elif old != fingerprint:
@@ -81,7 +85,11 @@ class Records:
                 f"{self.path} was made under other conditions ({'; '.join(differences(old, fingerprint))}); "
                 "use --run NAME to keep both, or --force to make it anew"
             )
-        self.done = {self.key_of(r): r for r in records}
+        for row in rows:
+            self._note(row)
+
+    def _note(self, record: dict) -> None:
+        self.done[self.key_of(record)] = record if self.kept is None else {k: record[k] for k in self.kept if k in record}
 
     def key_of(self, record: dict) -> tuple:
         return tuple(record.get(k) for k in self.key)
@@ -89,7 +97,7 @@ class Records:
     def append(self, record: dict) -> None:
         """Keep one finished unit; it is on disk when this returns."""
         self._write(record)
-        self.done[self.key_of(record)] = record
+        self._note(record)
 
     def _write(self, row: dict) -> None:
         line = (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
@@ -116,24 +124,25 @@ def _cut(path: Path, size: int) -> None:
         file.truncate(size)
 
 
-def _read(path: Path, mend: bool = False) -> tuple[dict, list[dict]]:
-    """(fingerprint, records); with `mend` a torn last line is also removed from the file."""
-    path = Path(path)
+def _scan(path: Path, mend: bool = False) -> Iterator[dict]:
+    """The fingerprint's row, then the records, line by line; with `mend` a torn last line is also removed from the file."""
+    path, whole = Path(path), 0
     if not path.exists():
         maker = next((MAKERS[part] for part in reversed(path.parts) if part in MAKERS), "the notebook that makes them")
         raise GeoBenchError(f"no records at {path}: run {maker} first")
-    data = path.read_bytes()
-    whole = data.rfind(b"\n") + 1
-    if whole < len(data):
-        warnings.warn(f"{path}: dropped a torn last line of {len(data) - whole} bytes (its unit will be made again)", stacklevel=3)
-        if mend:
-            _cut(path, whole)
-    rows = [_row(path, n, line) for n, line in enumerate(data[:whole].split(b"\n")[:-1], 1)]
-    if not rows:
-        return {}, []
-    if set(rows[0]) != {"fingerprint"}:
-        raise GeoBenchError(f"{path}:1: expected the fingerprint line, got {came(rows[0])}")
-    return rows[0]["fingerprint"], rows[1:]
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.endswith(b"\n"):
+                said = f"{path}: dropped a torn last line of {len(line)} bytes (its unit will be made again)"
+                warnings.warn(said, stacklevel=3)
+                if mend:
+                    _cut(path, whole)
+                return
+            row = _row(path, number, line)
+            if number == 1 and set(row) != {"fingerprint"}:
+                raise GeoBenchError(f"{path}:1: expected the fingerprint line, got {came(row)}")
+            whole += len(line)
+            yield row
 
 
 def _row(path: Path, number: int, line: bytes) -> dict:

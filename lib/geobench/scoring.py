@@ -25,7 +25,7 @@ def score_all(run: Run, detector: str, identity: dict, work, models=()) -> None:
     models: names of the models that `work` opens; with one, `work` may be done elsewhere (executors.units.run_units).
     """
     shown = {"kind": "scores", "detector": identity, "catalog": catalog.catalog_sha(run.selected)}
-    with Records(run.folder / "scores" / f"{detector}.jsonl", shown, KEY) as records:
+    with Records(run.folder / "scores" / f"{detector}.jsonl", shown, KEY, ("text_sha",)) as records:
         todo = [t for t in texts(run) if records.done.get(records.key_of(t), {}).get("text_sha") != sha(t["text"])]
         scored = run_units(run.params, partial(_scores, work), todo, models, lambda t: ((t["dataset"], t["list"]), t["target"]))
         for text, result, _ in scored:

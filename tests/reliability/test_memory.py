@@ -22,11 +22,20 @@ def test_the_reply_store_holds_nothing_in_memory(tmp_path):
     assert grown[1] - grown[0] < 200_000 and len(list(store.rows())) == 2000
 
 
-def test_10000_records_grow_by_their_own_size(tmp_path):
+def test_10000_records_leave_only_what_is_kept_of_them(tmp_path):
+    """Written and read again; with `kept` a record's reply is on disk alone."""
+    file, held, size = tmp_path / "r.jsonl", {}, 5000
     tracemalloc.start()
-    with Records(tmp_path / "r.jsonl", {"a": 1}, ("n",)) as records:
+    with Records(file, {"a": 1}, ("n",), kept=("text_sha",)) as records:
         for n in range(10_000):
-            records.append({"n": n, "text": f"{n:0500d}"})
-        held = tracemalloc.get_traced_memory()[0]
+            records.append({"n": n, "text_sha": f"{n:016x}", "replies": [f"{n:0{size}d}"]})
+            if n in (999, 9_999):
+                held[n] = tracemalloc.get_traced_memory()[0]
+    tracemalloc.reset_peak()
+    with Records(file, {"a": 1}, ("n",), kept=("text_sha",)) as records:
+        assert len(records.done) == 10_000 and records.done[(7,)] == {"text_sha": f"{7:016x}"}
+        resumed = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert held < 3 * (tmp_path / "r.jsonl").stat().st_size  # `done` keeps each record once
+    grown, whole = (held[9_999] - held[999]) / 9_000, file.stat().st_size
+    print(f"\n{grown:.0f} bytes in memory per record of {size}; most: {resumed / 1e6:.1f} MB for a file of {whole / 1e6:.0f} MB")
+    assert grown < 600 and resumed < 0.2 * whole
