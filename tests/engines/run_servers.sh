@@ -14,7 +14,7 @@ print(*(s.getsockname()[1] for s in found))')
 
 SERVERS=()
 trap 'for server in "${SERVERS[@]}"; do kill "$server" 2>/dev/null || true; done; wait' EXIT
-"$VLLM/bin/vllm" serve "$WEIGHTS" --served-model-name smollm2-135m --dtype float32 --enforce-eager --max-model-len 2048 \
+"$VLLM/bin/python" -m vllm.entrypoints.openai.api_server --model "$WEIGHTS" --served-model-name smollm2-135m --dtype float32 --enforce-eager --max-model-len 2048 \
   --generation-config vllm --host 127.0.0.1 --port "$FIRST" > "$ENVIRONMENTS/vllm.log" 2>&1 &
 SERVERS+=($!)
 "$LLAMA/bin/python" -m llama_cpp.server --model "$GGUF" --model_alias smollm2-135m --n_ctx 2048 --logits_all true --n_threads 2 \
