@@ -99,8 +99,11 @@ def generate(asked) -> int:
     sample = [edited[round(i * (len(edited) - 1) / max(1, asked.sample - 1))] for i in range(min(asked.sample, len(edited)))]
     ways.library(engine, work[:1], 2)  # warm up
     found = {"library": ways.library(engine, work, asked.tokens)}
+    print(found["library"].per_ranking(), file=sys.stderr, flush=True)
     found["lone"], changed = ways.transformers(engine, work, asked.tokens, 1, sample)
+    print(found["lone"].per_ranking(), file=sys.stderr, flush=True)
     found["padded"], _ = ways.transformers(engine, work, asked.tokens, asked.batch, sample)
+    print(found["padded"].per_ranking(), file=sys.stderr, flush=True)
     if asked.vllm:
         found["vllm"] = ways.under_vllm(asked.vllm, __file__, sys.argv[1:])
     rows = {way: measured.per_ranking() for way, measured in found.items()}

@@ -24,7 +24,7 @@ SERVERS+=($!)
 start=$SECONDS
 for port in "$FIRST" "$SECOND"; do
   until "$VLLM/bin/python" -c "import sys, urllib.request; urllib.request.urlopen('http://127.0.0.1:$port/v1/models', timeout=5)" 2>/dev/null; do
-    [ $((SECONDS - start)) -lt 600 ] || { echo "no server on port $port; see $ENVIRONMENTS/*.log" >&2; exit 1; }
+    [ $((SECONDS - start)) -lt 1800 ] || { echo "no server on port $port; see $ENVIRONMENTS/*.log" >&2; exit 1; }
     for server in "${SERVERS[@]}"; do kill -0 "$server" 2>/dev/null || { echo "a server ended; see $ENVIRONMENTS/*.log" >&2; exit 1; }; done
     sleep 3
   done

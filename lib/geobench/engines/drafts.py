@@ -16,9 +16,9 @@ class Drafts:
         self._after: dict[tuple, tuple[list[int], int]] = {}
 
     def add(self, sequence: list[int], start: int = 0) -> None:
-        """Index a sequence from place `start` on; it may grow, and is added again for its new part."""
+        """Index what has a next token in a sequence; one that has grown is added again from its former end."""
         for size in LENGTHS:
-            for end in range(max(start, size), len(sequence) + 1):
+            for end in range(max(start, size), len(sequence)):
                 self._after[tuple(sequence[end - size : end])] = sequence, end
 
     def guess(self, tail: list[int], size: int) -> list[int]:
@@ -39,10 +39,10 @@ class Draft:
 
     def guess(self, written: list[int], room: int) -> list[int]:
         """The draft after `written`, of at most `room` tokens."""
-        fresh = written[len(self.text) - self._known :]
-        self.text += fresh
-        guessed = self.drafts.guess(self.text, max(0, min(self.size, room)))
-        self.drafts.add(self.text, len(self.text) - len(fresh) + 1 if fresh else len(self.text) + 1)
+        before = len(self.text)
+        self.text += written[before - self._known :]
+        guessed = self.drafts.guess(self.text, min(self.size, room))
+        self.drafts.add(self.text, before)
         return guessed
 
     def learn(self, guessed: int, right: int) -> None:
