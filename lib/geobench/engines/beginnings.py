@@ -8,7 +8,7 @@ from collections import OrderedDict
 from geobench.engines.drafts import Drafts
 from geobench.kernels.decoder import EMPTY, Prefix
 
-BYTES = 2**30  # what is kept in all; the least recently used goes first
+BYTES = 2**30  # what is kept in all on a CPU; the least recently used goes first
 
 
 class Beginnings:

@@ -75,9 +75,10 @@ def _step(engine, cache: Cache, chooser: Chooser, active: list[int], due: list[i
         found = decoder.logits(engine.model, cache.extend([[token or 0, *guess] for token, guess in zip(due, guessed)]))
     start, accepted, coming = 0, [], []
     for place, (n, guess) in enumerate(zip(active, guessed)):
+        over = bool(chooser.finish[n])  # waits in the batch: its place is written over and over
         right, token = _checked(chooser, cache, place, n, guess, found[start : start + 1 + len(guess)])
         drafts[n].learn(len(guess), right)
-        start, accepted, coming = start + 1 + len(guess), [*accepted, 1 + right], [*coming, token]
+        start, accepted, coming = start + 1 + len(guess), [*accepted, 0 if over else 1 + right], [*coming, token]
     cache.accept(accepted)
     return coming
 
