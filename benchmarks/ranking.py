@@ -1,11 +1,21 @@
-"""Whole-run time of the attention read-out with shared prefixes against the same read-out recomputing every prompt.
+"""Time of the `attention` and `generate` read-outs as a run has them, against plain ways to compute the same ranks.
 
-    PYTHONPATH=lib .venv/bin/python benchmarks/ranking.py [--lists N] [--targets N] [--orders N] [--variants N]
+    PYTHONPATH=lib .venv/bin/python benchmarks/ranking.py [--read-out generate] [--lists N] [--targets N] [--orders N] [--variants N]
 
-All rank the same lists, targets, variants and orders, side by side in one process, list by list in turn; the scores must agree to
-1e-5. The read-out asks two prompts per ranking, one with the query and one with the content-free query. `recomputed` runs both from
-their first token; `once` runs the items once and both queries after them; `shared` (what the ranker does) also takes everything before
-the edited item from the clean pass. Prints one JSON object. Exits 1 when scores differ or recomputed / shared is under 2.
+`attention`: shared prefixes against recomputing every prompt. All rank the same lists, targets, variants and orders, side by side in one
+process, list by list in turn; the scores must agree to 1e-5. The read-out asks two prompts per ranking, one with the query and one with the
+content-free query. `recomputed` runs both from their first token; `once` runs the items once and both queries after them; `shared` (what
+the ranker does) also takes everything before the edited item from the clean pass. Exits 1 when scores differ or
+recomputed / shared is under 2.
+
+`generate`: SmolLM2 on lists of Ragroll where GEOBENCH_DATA_MIRROR has them (else the embedded ones), targets at the places that the
+orders give them. `library` is what a run does: the clean prompt's beginning computed once per order, replies ended once the list is
+there, batches of --batch. `lone` and `padded` are the model's own generate, one prompt at a time and in left-padded batches, on
+--sample edited jobs spread over the work. A naive whole run ranks each target before and after each edit, alone. `--vllm PYTHON` also
+runs the library on vLLM, in that Python's environment. Ratios are of processor seconds per ranking, which other load on the machine
+changes less than the clock's. Exits 1 when ranks differ, or the ratios are under 3 (lone), 2 (padded) and 6 (naive whole run).
+
+Both print one JSON object.
 """
 
 import argparse
@@ -63,9 +73,54 @@ def recomputed(ranker, work) -> list:
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    for name, default in (("lists", 2), ("targets", 2), ("orders", 2), ("variants", 10)):
+    parser.add_argument("--read-out", choices=("attention", "generate"), default="attention")
+    for name, default in (("lists", 2), ("targets", 2), ("orders", 2), ("variants", 10), ("batch", 16), ("tokens", 200), ("sample", 4)):
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--vllm", metavar="PYTHON")
+    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()
+    return generate(asked) if asked.read_out == "generate" else attention(asked)
+
+
+def generate(asked) -> int:
+    """The `generate` read-out; see the head of this file."""
+    import generate_ways as ways
+
+    from geobench import catalog, paths
+    from geobench.models import open_model
+
+    datasets = ["ragroll"] if paths.mirror() else ["kitchen", "outdoor", "services"]
+    chosen = catalog.select(datasets, asked.lists, asked.targets, 0)[: asked.lists]
+    work = [job for selected in chosen for job in jobs(selected, asked.orders, asked.variants)]
+    if asked.worker:
+        return ways.worker(work, asked.tokens, asked.batch) or 0
+    engine = open_model("smollm2-135m", batch_size=asked.batch)
+    edited = [n for n, job in enumerate(work) if job.target]
+    sample = [edited[round(i * (len(edited) - 1) / max(1, asked.sample - 1))] for i in range(min(asked.sample, len(edited)))]
+    ways.library(engine, work[:1], 2)  # warm up
+    found = {"library": ways.library(engine, work, asked.tokens)}
+    print(found["library"].per_ranking(), file=sys.stderr, flush=True)
+    found["lone"], changed = ways.transformers(engine, work, asked.tokens, 1, sample)
+    print(found["lone"].per_ranking(), file=sys.stderr, flush=True)
+    found["padded"], _ = ways.transformers(engine, work, asked.tokens, asked.batch, sample)
+    print(found["padded"].per_ranking(), file=sys.stderr, flush=True)
+    if asked.vllm:
+        found["vllm"] = ways.under_vllm(asked.vllm, __file__, sys.argv[1:])
+    rows = {way: measured.per_ranking() for way, measured in found.items()}
+    differ = {way: sum(found["library"].ranks[key] != ranks for key, ranks in measured.ranks.items()) for way, measured in found.items()}
+    naive = 2 * len(edited) * asked.orders * rows["lone"]["processor"]
+    ratios = {way: rows[way]["processor"] / rows["library"]["processor"] for way in rows if way != "library"}
+    ratios["naive whole run"] = naive / found["library"].processor
+    places = [job.orders[0].index(job.target - 1) + 1 for job in work if job.target]
+    row = {"datasets": datasets, "lists": len(chosen), "edited rankings": len(edited) * asked.orders, "places": places}
+    row |= {"per ranking": rows, "ratios": {k: round(v, 2) for k, v in ratios.items()}, "ranks that differ": differ}
+    row["ranks that the early stop changes"] = changed
+    print(json.dumps(row))
+    return int(differ["lone"] + differ["padded"] > 0 or ratios["lone"] < 3 or ratios["padded"] < 2 or ratios["naive whole run"] < 6)
+
+
+def attention(asked) -> int:
+    """The `attention` read-out; see the head of this file."""
     from geobench import catalog
     from geobench.models import open_model
     from geobench.rankers.attention import AttentionRanker

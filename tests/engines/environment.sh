@@ -22,7 +22,7 @@ make_vllm() {  # torchvision, torchaudio and torchcodec do not load beside the C
   seconds "vLLM installed" "$start"
 }
 
-make_llama() {  # compiles llama.cpp: a quarter of an hour on two cores
+make_llama() {  # compiles llama.cpp: can take most of an hour on two busy cores
   [ -f "$LLAMA/.ready" ] && return
   local start=$SECONDS
   "$PYTHON" -m venv "$LLAMA"

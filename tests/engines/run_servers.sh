@@ -14,7 +14,7 @@ print(*(s.getsockname()[1] for s in found))')
 
 SERVERS=()
 trap 'for server in "${SERVERS[@]}"; do kill "$server" 2>/dev/null || true; done; wait' EXIT
-"$VLLM/bin/vllm" serve "$WEIGHTS" --served-model-name smollm2-135m --dtype float32 --enforce-eager --max-model-len 2048 \
+"$VLLM/bin/python" -m vllm.entrypoints.openai.api_server --model "$WEIGHTS" --served-model-name smollm2-135m --dtype float32 --enforce-eager --max-model-len 2048 \
   --generation-config vllm --host 127.0.0.1 --port "$FIRST" > "$ENVIRONMENTS/vllm.log" 2>&1 &
 SERVERS+=($!)
 "$LLAMA/bin/python" -m llama_cpp.server --model "$GGUF" --model_alias smollm2-135m --n_ctx 2048 --logits_all true --n_threads 2 \
@@ -24,7 +24,7 @@ SERVERS+=($!)
 start=$SECONDS
 for port in "$FIRST" "$SECOND"; do
   until "$VLLM/bin/python" -c "import sys, urllib.request; urllib.request.urlopen('http://127.0.0.1:$port/v1/models', timeout=5)" 2>/dev/null; do
-    [ $((SECONDS - start)) -lt 600 ] || { echo "no server on port $port; see $ENVIRONMENTS/*.log" >&2; exit 1; }
+    [ $((SECONDS - start)) -lt 1800 ] || { echo "no server on port $port; see $ENVIRONMENTS/*.log" >&2; exit 1; }
     for server in "${SERVERS[@]}"; do kill -0 "$server" 2>/dev/null || { echo "a server ended; see $ENVIRONMENTS/*.log" >&2; exit 1; }; done
     sleep 3
   done

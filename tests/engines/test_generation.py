@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from geobench.engines import generation
 from geobench.engines.decoding import Decoding
 from geobench.engines.generation import Chooser, grouped, transformers_generate
 
@@ -22,6 +23,26 @@ def test_own_cache_and_transformers_write_the_same(tiny_model, kind, decoding):
         texts.append((chooser.written, chooser.finish))
     assert texts[0] == texts[1]
     assert all(len(w) == 14 or f == "stop" for w, f in zip(*texts[0]))
+
+
+@pytest.mark.parametrize("told", [0, 1, 4], ids=["one row's drafts are right", "the longest row's", "another's"])
+def test_drafts_change_no_text_however_far_rows_run_apart(tiny_model, monkeypatch, told):
+    """Row `told` is given its own text as drafts and is done long before the others, the rest is given wrong ones."""
+    engine = tiny_model("llama")
+    plain = Chooser(engine, ROWS, Decoding(14), [0] * 5)
+    transformers_generate(engine, ROWS, plain)
+    sizes, real = [], generation.Cache.extend
+
+    def guess(self, written, room):
+        n = next(n for n, row in enumerate(ROWS) if self.text[: len(row)] == row and self._known == len(row))
+        return plain.written[n][len(written) : len(written) + min(room, 9)] if n == told else [33, 34][:room]
+
+    monkeypatch.setattr(generation.Draft, "guess", guess)
+    monkeypatch.setattr(generation.Cache, "extend", lambda self, tokens: sizes.append(list(map(len, tokens))) or real(self, tokens))
+    chooser = Chooser(engine, ROWS, Decoding(14), [0] * 5)
+    grouped(engine, ROWS, chooser)
+    assert (chooser.written, chooser.finish) == (plain.written, plain.finish)
+    assert sizes[0][told] == 10 and len(sizes) <= 13
 
 
 def test_rows_that_end_early_leave_the_rest_alone(tiny_model):

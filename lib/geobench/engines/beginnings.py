@@ -5,16 +5,17 @@ An edited list's prompt equals the clean one's under the same order up to the ed
 
 from collections import OrderedDict
 
+from geobench.engines.drafts import Drafts
 from geobench.kernels.decoder import EMPTY, Prefix
 
-BYTES = 2**30  # what is kept in all; the least recently used goes first
+BYTES = 2**30  # what is kept in all on a CPU; the least recently used goes first
 
 
 class Beginnings:
     """`of(key, row)`: the longest kept beginning of a row; `keep(key, row, prefix)`: the first row of a key stays. None is no key."""
 
     def __init__(self, limit: int = BYTES):
-        self.limit, self._kept = limit, OrderedDict()
+        self.limit, self._kept, self._drafts = limit, OrderedDict(), {}
 
     def of(self, key, row: list[int]) -> Prefix:
         """Keys and values of the tokens that the row shares with the first row of its key, its last token never among them."""
@@ -32,7 +33,11 @@ class Beginnings:
             return
         self._kept[key] = row, prefix
         while sum(size(kept) for _, kept in self._kept.values()) > self.limit:
-            self._kept.popitem(last=False)
+            self._drafts.pop(self._kept.popitem(last=False)[0], None)
+
+    def drafts(self, key) -> Drafts:
+        """What was read and written under a key; new where the key is not kept."""
+        return self._drafts.setdefault(key, Drafts()) if key in self._kept else Drafts()
 
 
 def size(prefix: Prefix) -> int:

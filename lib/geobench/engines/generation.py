@@ -7,6 +7,7 @@ import torch
 from transformers import LogitsProcessor, LogitsProcessorList
 
 from geobench.engines.decoding import MARGIN, choose
+from geobench.engines.drafts import Draft
 from geobench.kernels import decoder
 from geobench.kernels.cache import Cache
 
@@ -53,17 +54,42 @@ def grouped(engine, rows: list[list[int]], chooser: Chooser, keys: list | None =
     cache = Cache(
         engine.model, rows, limit, before=lambda n: kept.of(keys[n], rows[n]), after=lambda n, whole: kept.keep(keys[n], rows[n], whole)
     )
+    drafts = [Draft(kept.drafts(key), row) for key, row in zip(keys, rows)]
+    with torch.inference_mode():
+        first = decoder.logits(engine.model, cache.hidden)
+    due = [_checked(chooser, cache, place, n, [], first[place : place + 1])[1] for place, n in enumerate(active)]
     while active:
-        with torch.inference_mode():
-            logits = decoder.logits(engine.model, cache.hidden)
-        alone = [partial(cache.alone, place, len(rows[n]), chooser.written[n]) for place, n in enumerate(active)]
-        tokens = [chooser.take(*row) for row in zip(active, logits, alone)]
         going = [place for place, n in enumerate(active) if not chooser.finish[n]]
         if len(going) <= 0.75 * len(active):
             cache.keep(going) if going else None
-            active, tokens = [active[place] for place in going], [tokens[place] for place in going]
+            active, due = [active[place] for place in going], [due[place] for place in going]
         if going:
-            cache.step([token or 0 for token in tokens])
+            due = _step(engine, cache, chooser, active, due, drafts)
+
+
+def _step(engine, cache: Cache, chooser: Chooser, active: list[int], due: list[int | None], drafts: list[Draft]) -> list[int | None]:
+    """Append each row's due token and its draft, keep what the model would have written, and choose the tokens that are due then."""
+    left = [0 if chooser.finish[n] else chooser.decoding.max_new_tokens - len(chooser.written[n]) - 1 for n in active]
+    guessed = [drafts[n].guess(chooser.written[n], room) if room else [] for n, room in zip(active, left)]
+    with torch.inference_mode():
+        found = decoder.logits(engine.model, cache.extend([[token or 0, *guess] for token, guess in zip(due, guessed)]))
+    start, accepted, coming = 0, [], []
+    for place, (n, guess) in enumerate(zip(active, guessed)):
+        over = bool(chooser.finish[n])  # waits in the batch: its place is written over and over
+        right, token = _checked(chooser, cache, place, n, guess, found[start : start + 1 + len(guess)])
+        drafts[n].learn(len(guess), right)
+        start, accepted, coming = start + 1 + len(guess), [*accepted, 0 if over else 1 + right], [*coming, token]
+    cache.accept(accepted)
+    return coming
+
+
+def _checked(chooser: Chooser, cache: Cache, place: int, n: int, guess: list[int], logits: torch.Tensor) -> tuple[int, int | None]:
+    """(how many drafted tokens were right, the token after them). logits: [1 + draft, V]."""
+    alone = partial(cache.alone, place, len(chooser.rows[n]), chooser.written[n])
+    for right in range(len(guess) + 1):
+        token = chooser.take(n, logits[right], alone)
+        if chooser.finish[n] or right == len(guess) or token != guess[right]:
+            return right, token
 
 
 class _Forced(LogitsProcessor):

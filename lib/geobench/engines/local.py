@@ -11,7 +11,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from geobench.engines.batching import halving, sorted_back
-from geobench.engines.beginnings import Beginnings
+from geobench.engines.beginnings import BYTES, Beginnings
 from geobench.engines.chat_prompt import ChatPrompts
 from geobench.engines.control_tokens import of_tokenizer
 from geobench.engines.decoding import Decoding
@@ -53,7 +53,8 @@ class LocalModel(ChatPrompts):
             self.tokenizer.pad_token = self.tokenizer.eos_token
         self.control = of_tokenizer(self.tokenizer)
         self._prefixes: dict[tuple, decoder.Prefix] = {}
-        self.beginnings = Beginnings()
+        cuda = self.device.type == "cuda"
+        self.beginnings = Beginnings(torch.cuda.get_device_properties(self.device).total_memory // 10 if cuda else BYTES)
 
     def identity(self) -> dict:
         return self.spec.identity()

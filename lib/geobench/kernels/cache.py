@@ -38,23 +38,37 @@ class Cache:
                 after(n, whole)
         self.hidden = torch.stack(hidden)
 
-    @torch.inference_mode()
     def step(self, tokens: list[int]) -> None:
         """Append one token to every row."""
-        core, rows = self.model.model, torch.arange(len(tokens), device=self.device)
-        self.width += 1
-        x = core.embed_tokens(torch.tensor(tokens, device=self.device)[:, None])
-        rotary = core.rotary_emb(x, position_ids=self.lengths[:, None])
-        places, at = torch.arange(self.width, device=self.device), self.lengths[:, None]
+        self.hidden = self.extend([[token] for token in tokens])
+        self.accept([1] * len(tokens))
+
+    @torch.inference_mode()
+    def extend(self, tokens: list[list[int]]) -> torch.Tensor:
+        """[N, D] hidden states of the rows' new tokens (one or more each), row after row. They stay in place once they are accepted."""
+        core, counts = self.model.model, [len(t) for t in tokens]
+        row = torch.tensor([n for n, count in enumerate(counts) for _ in range(count)], device=self.device)
+        turn = torch.tensor([t for count in counts for t in range(count)], device=self.device)
+        at, width = self.lengths[row] + turn, int((self.lengths + torch.tensor(counts, device=self.device)).max())
+        x = core.embed_tokens(torch.tensor([sum(tokens, [])], device=self.device))
+        rotary = core.rotary_emb(x, position_ids=at[None])
+        places, last = torch.arange(width, device=self.device), self.lengths[:, None] + torch.arange(max(counts), device=self.device)
         window = decoder.window(self.model)
-        mask = (places <= at) if window is None else (places <= at) & (places > at - window)
+        mask = places <= last[:, :, None]
+        mask = (mask if window is None else mask & (places > last[:, :, None] - window))[:, None]
         for layer, keys, values in zip(core.layers, self.keys, self.values):
             q, k, v = decoder.project(layer, x, rotary)
-            keys[rows, :, self.lengths], values[rows, :, self.lengths] = k[:, :, 0], v[:, :, 0]
-            seen = keys[:, :, : self.width], values[:, :, : self.width]
-            x = decoder.finish(layer, x, attention.grouped(q, *seen, mask[:, None, None], layer.self_attn.scaling))
-        self.lengths = self.lengths + 1
-        self.hidden = x[:, -1]
+            keys[row, :, at], values[row, :, at] = k[0].transpose(0, 1), v[0].transpose(0, 1)
+            padded = q.new_zeros(len(tokens), q.shape[1], max(counts), q.shape[3])
+            padded[row, :, turn] = q[0].transpose(0, 1)
+            seen = attention.grouped(padded, keys[:, :, :width], values[:, :, :width], mask, layer.self_attn.scaling)
+            x = decoder.finish(layer, x, seen[row, :, turn].transpose(0, 1)[None])
+        return x[0]
+
+    def accept(self, counts: list[int]) -> None:
+        """Of the tokens that `extend` appended, keep so many of each row; the rest is written over."""
+        self.lengths = self.lengths + torch.tensor(counts, device=self.device)
+        self.width = int(self.lengths.max())
 
     @torch.inference_mode()
     def alone(self, row: int, size: int, tokens: list[int]) -> torch.Tensor:
