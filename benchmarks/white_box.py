@@ -127,14 +127,14 @@ def exact(asked) -> dict:
 
 
 def screened(asked) -> dict:
-    """A screened step with the best 6 verified exactly."""
+    """A screened step with the best 8 verified exactly."""
     from geobench.kernels import candidates
 
     engine, words, here, slot = stage()
     base, gradient = timed(lambda: candidates.incumbent(engine.model, here.past, slot, here.tail, here.goal))
     slots = drawn(slot, base.gradient, words, asked.candidates or 128, 0)
     (best, loss), seconds = timed(
-        lambda: candidates.best_candidate(engine.model, here.past, base, slots, here.tail, here.goal, verify=6)
+        lambda: candidates.best_candidate(engine.model, here.past, base, slots, here.tail, here.goal, verify=8)
     )
     again = candidates.candidate_losses(engine.model, here.past, [slots[best]], here.tail, here.goal)[0]
     row = {"part": "screened", "candidates": len(slots), "gradient": gradient, "step": gradient + seconds}

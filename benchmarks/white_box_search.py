@@ -9,6 +9,7 @@ import sys
 import time
 from types import SimpleNamespace
 
+VERIFY = 8  # of screened candidates, computed exactly
 TARGETS = [(number, place) for number in range(6) for place in (1, 4)]  # (list, item), the embedded lists in the catalog's order
 
 
@@ -32,9 +33,10 @@ def choice(asked, stage, drawn) -> dict:
             screen = candidates.screened_losses(engine.model, here.past, base, slots, here.tail, here.goal)
             best = losses.index(min(losses))
             ranks.append(sorted(screen).index(screen[best]))
-            same, steps, slot = same + (ranks[-1] < 6), steps + 1, slots[best] if losses[best] < base.loss else slot
+            same, steps, slot = same + (ranks[-1] < VERIFY), steps + 1, slots[best] if losses[best] < base.loss else slot
             say({"part": "choice", "steps": steps, "screen_rank_of_best": ranks[-1], "loss": losses[best]})
-    return {"part": "choice", "steps": steps, "candidates": len(slots), "same": same / steps, "screen_rank_of_best": ranks, "failed": False}
+    row = {"part": "choice", "steps": steps, "candidates": len(slots), "verify": VERIFY, "same": same / steps}
+    return row | {"screen_rank_of_best": ranks, "failed": False}
 
 
 def problem_of(module, number: int, place: int, **budget):
@@ -62,7 +64,7 @@ def trajectories(asked, stage, drawn) -> dict:
     rows, budget = [], {"sts_tokens": 20, "sts_orders": 1, "sts_candidates": asked.candidates or 24, "sts_top_k": 256}
     for number, place in TARGETS[:8]:
         curves = {}
-        for verify in (6, None):
+        for verify in (VERIFY, None):
             made, _ = problem_of(sts, number, place, **budget, sts_verify=verify)
             state, spent, curve = sts.start(made), 0.0, []
             for step in range(asked.trajectory_steps):
@@ -71,10 +73,10 @@ def trajectories(asked, stage, drawn) -> dict:
                 spent += time.process_time() - before
                 curve.append((spent, loss))
             curves[verify] = curve
-        by_then = [loss for spent, loss in curves[None] if spent <= curves[6][-1][0]]  # empty: not one step done
+        by_then = [loss for spent, loss in curves[None] if spent <= curves[VERIFY][-1][0]]  # empty: not one step done
         rows.append(say({
-            "list": number, "item": place, "screened": curves[6][-1][1], "exhaustive": curves[None][-1][1],
-            "exhaustive_by_then": by_then[-1] if by_then else None, "ratio": curves[None][-1][0] / curves[6][-1][0],
+            "list": number, "item": place, "screened": curves[VERIFY][-1][1], "exhaustive": curves[None][-1][1],
+            "exhaustive_by_then": by_then[-1] if by_then else None, "ratio": curves[None][-1][0] / curves[VERIFY][-1][0],
         }))  # fmt: skip
     gaps = [row["screened"] - row["exhaustive"] for row in rows]
     timed = [row["screened"] - row["exhaustive_by_then"] for row in rows if row["exhaustive_by_then"] is not None]
