@@ -52,6 +52,14 @@ def _model(kind: str, vocabulary: int):
     return t.AutoModelForCausalLM.from_config(config)
 
 
+@pytest.fixture(autouse=True)
+def results_elsewhere(tmp_path_factory, monkeypatch):
+    """Results of a checkout's own runs say nothing to a test, and no test writes among them."""
+    from geobench import paths
+
+    monkeypatch.setattr(paths, "RESULTS", tmp_path_factory.getbasetemp() / "no-results")
+
+
 @pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory):
     """`tiny_model(kind)` for llama, qwen2, mistral, granite and cross_encoder: the loaded engine, made once per session."""
