@@ -31,5 +31,10 @@ def test_absurd_sizes_are_printed_and_refused(values, what):
 
 
 @pytest.mark.parametrize("profile, values", [("smoke", {}), ("paper", {"datasets": ["kitchen", "outdoor", "services"]})])
-def test_ordinary_plans_pass(profile, values):
-    dry_run.refuse_endless(runner.plan(profile, values))
+def test_ordinary_plans_pass(profile, values, monkeypatch):
+    plan = runner.plan(profile, values)
+    assert "in all about" in dry_run.estimate(plan) and "warning:" not in dry_run.estimate(plan)
+    dry_run.refuse_endless(plan)
+    monkeypatch.setattr("geobench.endless.YEARS", 0)
+    with pytest.raises(GeoBenchError, match="05_ranking: .* would take about"):  # that work had been looked at
+        dry_run.refuse_endless(plan)

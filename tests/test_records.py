@@ -93,6 +93,7 @@ UNIT = {"dataset": "d", "list": "l", "target": 1}
 def test_a_unit_comes_once_unless_its_text_is_another(tmp_path):
     first, again = UNIT | {"text_sha": "a"}, UNIT | {"text_sha": "b"}
     assert sound([first, again], tmp_path / "x") == [first, again]
+    assert sound([first, again, first], tmp_path / "x") == [first, again, first]  # an edit made anew twice, back to its first text
     with pytest.raises(GeoBenchError, match="x:3: d/l, target 1: this target comes twice"):
         sound([first, first], tmp_path / "x")
     with pytest.raises(GeoBenchError, match="x:2: a record without list, ranks"):

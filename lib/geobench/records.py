@@ -39,20 +39,20 @@ def differences(old: dict, new: dict, prefix: str = "") -> list[str]:
     return lines
 
 
-def sound(records: list[dict], path: Path, needed: Iterable[str] = (), key: Iterable[str] = (*UNIT, "variant", "text_sha")) -> list[dict]:
+def sound(records: list[dict], path: Path, needed: Iterable[str] = ()) -> list[dict]:
     """The records of a file, each of which has its unit and what is `needed`, and comes once; GeoBenchError names the first that does not.
 
-    The same unit may stand there again with another text (`text_sha`), which supersedes the older one.
+    The same unit may stand there again after its text (`text_sha`) has changed; the later one supersedes the older.
     """
-    seen = set()
+    latest: dict[tuple, str | None] = {}
     for number, record in enumerate(records, 2):
         if lost := [name for name in (*UNIT, *needed) if name not in record]:
             raise GeoBenchError(f"{path}:{number}: a record without {', '.join(lost)}: {came(record)}")
-        mine = tuple(record.get(name) for name in key)
-        if mine in seen:
+        mine = tuple(record.get(name) for name in (*UNIT, "variant"))
+        if mine in latest and latest[mine] == record.get("text_sha"):
             where = f"{record['dataset']}/{record['list']}, target {record['target']}"
             raise GeoBenchError(f"{path}:{number}: {where}: this target comes twice")
-        seen.add(mine)
+        latest[mine] = record.get("text_sha")
     return records
 
 

@@ -10,7 +10,7 @@ from geobench.attacks.base import Task
 from geobench.engines.budget import CURRENT
 from geobench.errors import GeoBenchError, nearest
 from geobench.params import Params, check, load
-from geobench.records import UNIT, read_records, sound
+from geobench.records import read_records, sound
 from geobench.yaml_values import parse_yaml
 
 
@@ -83,7 +83,7 @@ def _edited(file: Path) -> list[dict]:
 
     if (method := file.stem.split("__")[0]) not in (*METHODS, "external"):
         raise GeoBenchError(f"{file}: unknown variant `{file.stem}`.{nearest(method, METHODS)}")
-    records = sound(read_records(file), file, ("text",), UNIT)
+    records = sound(read_records(file), file, ("text",))
     for record in records:
         if (variant := record.get("variant", file.stem)) != file.stem:
             where = f"{record['dataset']}/{record['list']}, target {record['target']}"

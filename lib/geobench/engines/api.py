@@ -3,9 +3,10 @@
 import os
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from geobench.errors import GeoBenchError, came
+from geobench.engines import row_settings
+from geobench.errors import GeoBenchError
 
 
 class Prices(BaseModel):
@@ -41,12 +42,7 @@ class ApiSettings(BaseModel):
 
 def settings(spec) -> ApiSettings:
     """The checked `api:` of a registry row."""
-    try:
-        return ApiSettings(**(spec.api or {}))
-    except (ValidationError, TypeError) as error:
-        said = error.errors()[0] if isinstance(error, ValidationError) else {"loc": (), "msg": error, "input": spec.api}
-        where = ".".join(map(str, ("api", *said["loc"])))
-        raise GeoBenchError(f"models.yaml: model `{spec.name}`: {where}: {said['msg']}, got {came(said['input'], 60)}") from None
+    return row_settings.read(ApiSettings, spec, "api")
 
 
 def key(spec) -> str:

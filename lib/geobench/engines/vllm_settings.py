@@ -2,9 +2,10 @@
 
 from importlib.util import find_spec
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from geobench.errors import GeoBenchError, came
+from geobench.engines import row_settings
+from geobench.errors import GeoBenchError
 
 
 class VllmSettings(BaseModel):
@@ -20,12 +21,7 @@ class VllmSettings(BaseModel):
 
 def settings(spec) -> VllmSettings:
     """The checked `vllm:` of a registry row."""
-    try:
-        return VllmSettings(**(spec.vllm or {}))
-    except (ValidationError, TypeError) as error:
-        said = error.errors()[0] if isinstance(error, ValidationError) else {"loc": (), "msg": error, "input": spec.vllm}
-        where = ".".join(map(str, ("vllm", *said["loc"])))
-        raise GeoBenchError(f"models.yaml: model `{spec.name}`: {where}: {said['msg']}, got {came(said['input'], 60)}") from None
+    return row_settings.read(VllmSettings, spec, "vllm")
 
 
 def require(spec) -> None:
