@@ -73,3 +73,17 @@ def test_a_near_tie_is_settled_by_the_lone_forward_and_a_clear_choice_is_not():
     assert chooser.take(0, torch.tensor([0.0, 0.0, 0.0, 5.00001, 5.0])) == 4 and asked == [[7, 8, 9]]
     assert chooser.take(0, torch.tensor([0.0, 0.0, 0.0, 6.0, 5.0])) == 3 and len(asked) == 1
     assert chooser.written == [[9, 4, 3]]
+
+
+def test_close_choices_after_a_shared_beginning_do_not_depend_on_it(tiny_model, monkeypatch):
+    """Every choice counts as close; rows with a key must not be settled on keys and values that another row's pass has made."""
+    engine = tiny_model("llama")
+    monkeypatch.setitem(generation.MARGIN, torch.float32, 1e9)
+    free = Chooser(engine, ROWS, Decoding(5), [0] * 5)
+    grouped(engine, ROWS, free)
+    asked, real = [], engine.last_logits
+    monkeypatch.setattr(generation.Cache, "alone", None)
+    monkeypatch.setattr(engine, "last_logits", lambda ids: asked.append(ids) or real(ids))
+    keyed = Chooser(engine, ROWS, Decoding(5), [0] * 5, keys=["list"] * 5)
+    grouped(engine, ROWS, keyed)
+    assert keyed.written == free.written and [*ROWS[1], *free.written[1][:2]] in asked

@@ -15,11 +15,13 @@ from geobench.kernels.cache import Cache
 class Chooser:
     """Chooses the next token of each prompt of a group, recomputing a row alone where the choice is close.
 
-    engine: LocalModel. rows: prompt tokens. seeds: per row. stop(n, text): end row n early. `written[n]`: tokens so far.
+    engine: LocalModel. rows: prompt tokens. seeds: per row. stop(n, text): end row n early. keys: rows of one key begin alike (None:
+    no key). `written[n]`: tokens so far.
     """
 
-    def __init__(self, engine, rows, decoding, seeds, stop=None):
+    def __init__(self, engine, rows, decoding, seeds, stop=None, keys=None):
         self.engine, self.rows, self.decoding, self.seeds, self.stop = engine, rows, decoding, seeds, stop
+        self.keys = keys or [None] * len(rows)
         self.written: list[list[int]] = [[] for _ in rows]
         self.finish: list[str | None] = [None] * len(rows)
         configured = engine.model.generation_config.eos_token_id
@@ -47,10 +49,9 @@ class Chooser:
         return token
 
 
-def grouped(engine, rows: list[list[int]], chooser: Chooser, keys: list | None = None) -> None:
-    """Decode all rows to their ends; finished rows leave the batch once they are a quarter of it. keys: rows of one key begin alike."""
-    active, limit, keys = list(range(len(rows))), chooser.decoding.max_new_tokens, keys or [None] * len(rows)
-    kept = engine.beginnings
+def grouped(engine, rows: list[list[int]], chooser: Chooser) -> None:
+    """Decode all rows to their ends; finished rows leave the batch once they are a quarter of it."""
+    active, limit, keys, kept = list(range(len(rows))), chooser.decoding.max_new_tokens, chooser.keys, engine.beginnings
     cache = Cache(
         engine.model, rows, limit, before=lambda n: kept.of(keys[n], rows[n]), after=lambda n, whole: kept.keep(keys[n], rows[n], whole)
     )
@@ -84,8 +85,11 @@ def _step(engine, cache: Cache, chooser: Chooser, active: list[int], due: list[i
 
 
 def _checked(chooser: Chooser, cache: Cache, place: int, n: int, guess: list[int], logits: torch.Tensor) -> tuple[int, int | None]:
-    """(how many drafted tokens were right, the token after them). logits: [1 + draft, V]."""
-    alone = partial(cache.alone, place, len(chooser.rows[n]), chooser.written[n])
+    """(how many drafted tokens were right, the token after them). logits: [1 + draft, V].
+
+    A row with a key may stand on another's beginning, computed to other last digits: its close choices are made without the cache.
+    """
+    alone = partial(cache.alone, place, len(chooser.rows[n]), chooser.written[n]) if chooser.keys[n] is None else None
     for right in range(len(guess) + 1):
         token = chooser.take(n, logits[right], alone)
         if chooser.finish[n] or right == len(guess) or token != guess[right]:
@@ -106,7 +110,7 @@ class _Forced(LogitsProcessor):
         return forced
 
 
-def transformers_generate(engine, rows: list[list[int]], chooser: Chooser, keys: list | None = None) -> None:
+def transformers_generate(engine, rows: list[list[int]], chooser: Chooser) -> None:
     """Decode left-padded rows with the model's own generate, which shares nothing between them."""
     width, pad = max(map(len, rows)), engine.tokenizer.pad_token_id
     ids = torch.tensor([[pad] * (width - len(r)) + r for r in rows], device=engine.device)

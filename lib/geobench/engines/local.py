@@ -90,10 +90,10 @@ class LocalModel(ChatPrompts):
         return replies
 
     def _generate(self, coded, group, decoding, seeds, stop, alike=None) -> list[tuple[int, Reply]]:
-        rows, keys = [coded[i] for i in group], [alike[i] if alike else None for i in group]
-        chooser = Chooser(self, rows, decoding, [seeds[i] for i in group], stop and (lambda n, text: stop(group[n], text)))
+        rows, ends = [coded[i] for i in group], stop and (lambda n, text: stop(group[n], text))
+        chooser = Chooser(self, rows, decoding, [seeds[i] for i in group], ends, [alike[i] for i in group] if alike else None)
         decode = grouped if decoder.supports(self.model) else transformers_generate
-        decode(self, rows, chooser, keys)
+        decode(self, rows, chooser)
         return [(i, self._reply(rows[n], chooser.written[n], chooser.finish[n])) for n, i in enumerate(group)]
 
     def _reply(self, prompt, tokens, finish) -> Reply:
