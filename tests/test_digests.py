@@ -2,11 +2,13 @@
 
 import pytest
 
+from geobench import paths
 from geobench.digests import digest
 from geobench.params import load
 
 
 @pytest.mark.parametrize("name, file, read", [
+    ("01_data", "catalog.jsonl", False), ("02_white_box", "catalog.jsonl", True), ("08_figures", "catalog.jsonl", True),
     ("04_rewrites", "edits/tap.jsonl", False), ("05_ranking", "edits/tap.jsonl", True), ("06_detection", "ranks/bm25/tap.jsonl", False),
     ("07_statistics", "ranks/bm25/tap.jsonl", True), ("08_figures", "scores/judge.jsonl", True),
     ("11_search_data", "edits/tap.jsonl", False),
@@ -15,7 +17,7 @@ from geobench.params import load
 ])  # fmt: skip
 def test_what_each_notebook_reads(tmp_path, name, file, read):
     params = load("smoke")
-    (tmp_path / file).parent.mkdir(parents=True)
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / file).write_text("one")
     before = digest(params, tmp_path, name)
     assert digest(params, tmp_path, name) == before
@@ -36,3 +38,16 @@ def test_an_external_file_counts(tmp_path):
     before = digest(params, tmp_path, "03_black_box")
     file.write_text("dataset,list,target,suffix\nkitchen,kettle,1,Good.\n")
     assert digest(params, tmp_path, "03_black_box") != before
+
+
+def test_an_own_list_counts(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "EMBEDDED", tmp_path / "data")
+    for dataset in ("mine", "other"):
+        (tmp_path / "data" / dataset).mkdir(parents=True)
+        (tmp_path / "data" / dataset / "pots.jsonl").write_text("one")
+    params = load("smoke", {"datasets": ["mine"]})
+    before = digest(params, tmp_path / "run", "01_data")
+    (tmp_path / "data" / "other" / "pots.jsonl").write_text("two")
+    assert digest(params, tmp_path / "run", "01_data") == before
+    (tmp_path / "data" / "mine" / "pots.jsonl").write_text("two")
+    assert digest(params, tmp_path / "run", "01_data") != before

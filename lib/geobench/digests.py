@@ -21,9 +21,12 @@ def digest(params: Params, folder: Path, name: str) -> str:
 
 
 def _ranked(params: Params, folder: Path, name: str) -> list[Path]:
-    """What the ranking track's notebooks read: edits from 05 on, ranks and scores from 07 on, other people's records in 09 and 10."""
+    """What the ranking track's notebooks read: in 01 the embedded lists (public ones are pinned), then the catalog; edits from 05 on, ranks
+    and scores from 07 on, other people's records in 09 and 10."""
+    if name < "02":
+        return [file for dataset in params.datasets for file in sorted((paths.EMBEDDED / dataset).glob("*.jsonl"))]
     patterns = [*(["edits/*.jsonl"] if name >= "05" else []), *(["ranks/*/*.jsonl", "scores/*.jsonl"] if name >= "07" else [])]
-    files = [file for pattern in patterns for file in sorted(folder.glob(pattern))]
+    files = [folder / "catalog.jsonl", *(file for pattern in patterns for file in sorted(folder.glob(pattern)))]
     if name[:2] in ("09", "10"):
         from geobench.released import record_files, released_folder
 
