@@ -3,7 +3,7 @@
 import pytest
 
 from geobench import paths
-from geobench.digests import digest
+from geobench.digests import digest, files, outputs
 from geobench.params import load
 
 
@@ -51,3 +51,14 @@ def test_an_own_list_counts(tmp_path, monkeypatch):
     assert digest(params, tmp_path / "run", "01_data") == before
     (tmp_path / "data" / "mine" / "pots.jsonl").write_text("two")
     assert digest(params, tmp_path / "run", "01_data") != before
+
+
+def test_a_notebooks_outputs_are_what_it_wrote_and_the_records_that_it_left_complete(tmp_path):
+    for name in ("tables/old.csv", "edits/sts.jsonl", "edits/.checkpoints/sts/x", "ranks/bm25/sts.jsonl", "status.json"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("1")
+    before = files(tmp_path)
+    assert sorted(before) == ["edits/sts.jsonl", "ranks/bm25/sts.jsonl", "tables/old.csv"]
+    (tmp_path / "tables/new.csv").write_text("2")
+    assert outputs("01_data", before, files(tmp_path)) == ["tables/new.csv"]
+    assert outputs("02_white_box", before, files(tmp_path)) == ["edits/sts.jsonl", "tables/new.csv"]

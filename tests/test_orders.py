@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from geobench.errors import GeoBenchError
-from geobench.orders import evaluation_orders, is_odd, kendalls_w, released_orders, search_orders, search_split
+from geobench.orders import at_end, evaluation_orders, is_odd, kendalls_w, released_orders, search_orders, search_split
 
 PINNED_EVALUATION = [[0, 6, 1, 7, 4, 5, 3, 2], [3, 2, 4, 7, 6, 5, 0, 1]]
 PINNED_SEARCH = [[1, 3, 7, 5, 2, 4, 0, 6]]
@@ -131,5 +131,17 @@ def test_orders_to_optimise_on_and_to_choose_by_are_search_orders_apart():
     assert held == drawn[:2] and rest == [o for o in dict.fromkeys(drawn) if o not in held] and len(rest) == 30
     assert all(is_odd(order) for order in held + rest) and not is_odd([0, 1, 2]) and is_odd([1, 0, 2])
     assert len(search_split("d/l", 3, 2, 8, 0)[1]) == 1
-    with pytest.raises(GeoBenchError, match="list `d/l` of 3 items: test_orders=3 holds all of its 3 search orders out"):
+    with pytest.raises(GeoBenchError, match="list `d/l` of 3 items: test_orders=3 holds all of its search orders out"):
         search_split("d/l", 3, 3, 8, 0)
+
+
+def test_an_order_that_shows_an_item_last_stays_odd():
+    for item in range(4):
+        for order in [(1, 0, 2, 3), (3, 1, 2, 0), (0, 1, 3, 2), (2, 3, 1, 0)]:
+            shown = at_end(order, item)
+            assert shown[-1] == item and is_odd(shown) and sorted(shown) == [0, 1, 2, 3]
+    assert at_end((1, 2, 0), 0) == (2, 1, 0) and at_end((1, 0, 2), 2) == (1, 0, 2)
+    held, rest = search_split("d/l", 5, 2, 6, 7, last=3)
+    assert len(rest) <= 6 and all(order[-1] == 3 and is_odd(order) and order not in held for order in rest)
+    with pytest.raises(GeoBenchError, match="holds all of its search orders out that show item 1 last"):
+        search_split("d/l", 3, 3, 8, 0, last=0)

@@ -25,6 +25,9 @@ def test_real_notebooks_run_are_reused_and_refuse_other_parameters(tmp_path):
     assert "05_ranking" in (tmp_path / "r/report/index.html").read_text()
     again = runner.execute(runner.plan("smoke", SMALL, "r", ["01", "03", "05"]), say=lambda _: None)
     assert {r["state"] for r in again} == {"reused"}
+    (tmp_path / "r/tables/rankers.csv").unlink()
+    table = runner.execute(runner.plan("smoke", SMALL, "r", ["01", "03", "05"]), say=lambda _: None)
+    assert [r["state"] for r in table] == ["reused", "reused", "ran"] and (tmp_path / "r/tables/rankers.csv").exists()
     with pytest.raises(GeoBenchError, match="made with other parameters .orders: 3 -> 4"):
         runner.plan("smoke", SMALL | {"orders": 4}, "r")
     runner.plan("smoke", SMALL | {"batch_size": 1}, "r")

@@ -48,3 +48,21 @@ def _searched(params: Params, folder: Path, name: str) -> list[Path]:
     if name >= "15":
         files += [*sorted(search.glob("de*/*.jsonl")), search / "gate.jsonl", *sorted(folder.glob("edits/*.jsonl"))]
     return files
+
+
+# what a notebook fills, and leaves as it is once it is full
+RECORDS = {"05": "ranks/", "06": "scores/"} | dict.fromkeys(("02", "03", "04"), "edits/")
+RECORDS |= dict.fromkeys(("11", "12", "13", "14"), "search/")
+
+
+def files(folder: Path) -> dict[str, int]:
+    """Time of change of each result file of a run, by path within it."""
+    kinds = ("edits", "ranks", "scores", "ladder", "search", "tables", "figures", "notebooks")
+    found = (file for kind in kinds for file in (folder / kind).rglob("*") if file.is_file())
+    return {str(file.relative_to(folder)): file.stat().st_mtime_ns for file in found if ".checkpoints" not in file.parts}
+
+
+def outputs(name: str, before: dict[str, int], after: dict[str, int]) -> list[str]:
+    """Files that a notebook wrote between two looks, and the records that it found complete: without them it is not reused."""
+    mine = RECORDS.get(name[:2])
+    return sorted(f for f, time in after.items() if before.get(f) != time or (mine and f.startswith(mine)))

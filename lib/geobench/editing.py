@@ -70,8 +70,9 @@ def _optimise(run: Run, model: str, methods: dict[str, str]) -> None:
     params, modules = run.params, {method: import_module(f"geobench.attacks.{method}") for method in methods}
     ranked = {"ranker": ranker_identity(params.optimisation_ranker)}
     known = {m: spec(model).identity() | ranked | optimise.identity(module, params) for m, module in modules.items()}
+    texts, kept = catalog.catalog_sha(run.selected), run.folder / "edits" / CHECKPOINTS
     # a checkpoint is only ever resumed under the identity that it was made under
-    folders = {m: run.folder / "edits" / CHECKPOINTS / v / sha(json.dumps(known[m], sort_keys=True)) for m, v in methods.items()}
+    folders = {m: kept / variant / sha(json.dumps([texts, known[m]], sort_keys=True)) for m, variant in methods.items()}
 
     def work(asked):
         engine, clean = open_model(model, batch_size=params.batch_size), {}

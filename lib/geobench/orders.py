@@ -33,19 +33,30 @@ def search_orders(lst_key: str, size: int, count: int, seed: int) -> list[list[i
     return _draw("search", lst_key, size, count, seed)
 
 
-def search_split(lst_key: str, size: int, held_out: int, count: int, seed: int) -> tuple[list[tuple], list[tuple]]:
+def search_split(
+    lst_key: str, size: int, held_out: int, count: int, seed: int, last: int | None = None
+) -> tuple[list[tuple], list[tuple]]:
     """(held-out orders to choose by, distinct other orders to optimise on) out of held_out + count search orders.
 
-    GeoBenchError where a short list has none left to optimise on.
+    last: the item (0-based) that optimisation shows at the end. GeoBenchError where a short list has none left to optimise on.
     """
     drawn = [tuple(order) for order in search_orders(lst_key, size, held_out + count, seed)]
-    held, rest = drawn[:held_out], [order for order in dict.fromkeys(drawn) if order not in drawn[:held_out]]
+    held, rest = drawn[:held_out], [order for order in drawn if order not in drawn[:held_out]]
+    if last is not None:
+        moved = (at_end(order, last) for order in (*drawn[held_out:], *held))
+        rest = [order for order in moved if order not in held]
     if not rest:
         raise GeoBenchError(
-            f"list `{lst_key}` of {size} items: test_orders={held_out} holds all of its {len(set(drawn))} search orders out; "
-            "none is left to optimise on"
+            f"list `{lst_key}` of {size} items: test_orders={held_out} holds all of its search orders out"
+            f"{'' if last is None else f' that show item {last + 1} last'}; none is left to optimise on"
         )
-    return held, rest
+    return held, list(dict.fromkeys(rest))[:count]
+
+
+def at_end(order: tuple[int, ...], item: int) -> tuple[int, ...]:
+    """A search order that shows the item last; the others keep their order, but for one swap where it would be one of evaluation's."""
+    moved = (*(i for i in order if i != item), item)
+    return moved if is_odd(moved) else (moved[1], moved[0], *moved[2:])
 
 
 def is_odd(order) -> bool:

@@ -7,7 +7,7 @@ import yaml
 from pydantic import ConfigDict, Field, ValidationError, field_validator
 
 from geobench import paths
-from geobench.attacks.params import WhiteBoxParams
+from geobench.attacks.params import Orders, WhiteBoxParams
 from geobench.errors import GeoBenchError, came, nearest
 from geobench.executors.params import ExecutorParams
 from geobench.search.params import SearchParams
@@ -49,7 +49,7 @@ class Params(WhiteBoxParams, SearchParams, ExecutorParams):
     tap_branching: int = Field(ge=1)
     tap_width: int = Field(ge=1)
     tap_depth: int = Field(ge=1)
-    tap_orders: int = Field(ge=1)
+    tap_orders: Orders
     tap_tokens: int = Field(ge=1)
     tap_temperature: float = Field(ge=0)
     tap_top_p: float = Field(gt=0, le=1)
@@ -83,6 +83,15 @@ class Params(WhiteBoxParams, SearchParams, ExecutorParams):
         if isinstance(value, list) and info.field_name != "stealthrank_weights":
             if twice := [v for n, v in enumerate(value) if v in value[:n]]:
                 raise ValueError(f"`{twice[0]}` is there twice")
+        return value
+
+    @field_validator("*")
+    @classmethod
+    def _countable(cls, value):
+        """Refuse numbers beyond all use, which overflow what is computed from them."""
+        for number in value if isinstance(value, list) else [value]:
+            if isinstance(number, (int, float)) and abs(number) > 10**15:
+                raise ValueError("expected a number of at most 15 digits")
         return value
 
     def require_known(self) -> "Params":

@@ -58,10 +58,14 @@ def parse_ranking(reply: str | None, names: list[str], finish: str = "stop", mod
         raise GeoBenchError(f"parse_ranking: expected mode `default` or `released`, got {came(mode)}")
     if not names:
         raise GeoBenchError("parse_ranking: expected the names of the list, got none")
-    order, repaired, doubled = (_read if mode == "default" else _read_released)(reply or "", names)
-    missing = len(order) < len(names)
+    return placed(len(names), finish, *(_read if mode == "default" else _read_released)(reply or "", names))
+
+
+def placed(size: int, finish: str, order: list[int], repaired: bool = False, doubled: bool = False) -> Parsed:
+    """What a reply comes to in which these of `size` items were found, best first, each once."""
+    missing = len(order) < size
     holds = (missing and finish == "length", not order, doubled, missing, repaired, True)
-    ranks = [order.index(i) + 1 if i in order else len(names) + 1 for i in range(len(names))]
+    ranks = [order.index(i) + 1 if i in order else size + 1 for i in range(size)]
     return Parsed(ranks, STATUSES[holds.index(True)], order)
 
 

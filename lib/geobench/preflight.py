@@ -1,7 +1,7 @@
 """Before any model loads: the data, the prompts, the external edits and the weights that a plan needs are there and sound."""
 
 from geobench import catalog, paths
-from geobench.attacks import family, named, split
+from geobench.attacks import TARGET_LAST, family, named, split
 from geobench.errors import GeoBenchError, came
 from geobench.models import ModelSpec, require_engine, spec
 from geobench.orders import search_orders, search_split
@@ -20,11 +20,11 @@ def check(made, weights: bool = True) -> None:
     _check_search(made)
     for file in made.params.external_edits if "03_black_box" in made.chosen else ():
         external.read(file, selected)
-    check_orders(made, selected)
     if weights:
         from geobench.dry_run import refuse_endless
 
         refuse_endless(made)
+    check_orders(made, selected)
     if weights and made.params.executor == "ray":
         from geobench.executors.workers import require_ray
 
@@ -38,9 +38,12 @@ def check_orders(made, selected) -> None:
     p = made.params
     white = p.white_box if "02_white_box" in made.chosen else []
     tap = any(split(entry)[0] == "tap" for entry in p.black_box) and "03_black_box" in made.chosen
-    for lst in (one.list for one in selected):
+    for one in selected:
+        lst = one.list
         for own in {family(split(entry)[0]) for entry in white}:
-            search_split(lst.key, len(lst), p.test_orders, getattr(p, f"{own}_orders"), p.seed)
+            ends = [t - 1 for t in one.targets] if p.optimisation_prompt == "own" and own in TARGET_LAST else [None]
+            for last in ends:
+                search_split(lst.key, len(lst), p.test_orders, getattr(p, f"{own}_orders"), p.seed, last)
         if tap:
             search_orders(lst.key, len(lst), p.tap_orders, p.seed)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 from geobench import paths
-from geobench.digests import digest
+from geobench.digests import digest, files, outputs
 from geobench.editing import CHECKPOINTS
 from geobench.errors import GeoBenchError, came, nearest
 from geobench.locking import FolderLock
@@ -57,6 +57,8 @@ def plan(profile="smoke", overrides=None, run=None, only=(), start=None, force=F
     chosen = [k for k in known if not wanted or any(k == n or k.startswith(f"{n}_") for n in wanted)]
     if start:
         chosen = [k for k in chosen if k >= start]
+    if not chosen:
+        raise GeoBenchError(f"nothing to run: none of {', '.join(wanted or known)} comes at or after {start}")
     made = Plan(profile, run or profile, params, chosen, force)
     saved = made.folder / "params.yaml"
     if saved.exists() and not force:
@@ -92,14 +94,17 @@ def _execute(made: Plan, say) -> list[dict]:
         began = time.perf_counter()
         manifest = made.folder / "manifests" / f"{name}.json"
         kept = {} if made.force else _manifest(manifest)
-        if kept.get("digest") == digest(made.params, made.folder, name):
+        there = all((made.folder / file).exists() for file in kept.get("outputs", ()))
+        if there and kept.get("digest") == digest(made.params, made.folder, name):
             state, seconds = "reused", kept["seconds"]
         else:
             say(f"[{n}/{len(made.chosen)}] {name} ...")
+            before = files(made.folder)
             execute_notebook(name, made.folder, made.params.model_dump() | {"run": made.run})
             manifest.parent.mkdir(parents=True, exist_ok=True)
             state, seconds = "ran", round(time.perf_counter() - began, 1)
             row = {"notebook": name, "digest": digest(made.params, made.folder, name), "seconds": seconds, **_ran_on(made.folder)}
+            row["outputs"] = outputs(name, before, files(made.folder))
             put(manifest, json.dumps(row, indent=1, sort_keys=True) + "\n")
         rows.append({"notebook": name, "state": state, "seconds": seconds})
         left = (time.perf_counter() - start) / n * (len(made.chosen) - n)

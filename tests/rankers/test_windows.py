@@ -96,3 +96,15 @@ def test_a_tiny_model_slides(tiny_model, cameras):
 def test_a_stride_is_less_than_its_window(values):
     with pytest.raises(GeoBenchError, match="generate_stride: expected less than generate_window, got 4"):
         load("smoke", values)
+
+
+def test_what_meets_in_a_window_is_measured_in_tokens(tiny_model):
+    """Four short texts of many tokens fit less than four long ones of few."""
+    engine = tiny_model("llama")
+    texts = ["a camera " * 15] * 4 + ["\U0001f600" * 60] * 4
+    lst = make_list("t", "l", "camera", [(f"N{i}", text) for i, text in enumerate(texts)])
+    ranker, job = WindowRanker("m:generate", engine, tokens=16, window=4), Job(lst, ((4, 5, 6, 7, 0, 1, 2, 3),))
+    with pytest.raises(GeoBenchError, match="do not fit the"):
+        list(ranker.rank([job]))
+    with pytest.raises(GeoBenchError, match="do not fit the"):
+        ranker.fit(job)

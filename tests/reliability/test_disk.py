@@ -90,5 +90,5 @@ def test_a_run_on_a_full_disk_says_so_and_resumes(small_disk, alone, tmp_path, s
     files = [f.relative_to(alone) for kind in ("tables/*", "ranks/*/*", "catalog.jsonl") for f in alone.glob(kind)]
     assert len(files) > 4 and all((tmp_path / "disk" / "r" / f).read_bytes() == (alone / f).read_bytes() for f in files)
     edits = [sorted((folder / "edits").glob("*.jsonl")) for folder in (tmp_path / "disk" / "r", alone)]
-    rows = [[json.loads(line) | {"seconds": 0} for f in found for line in f.read_text().splitlines()] for found in edits]
+    rows = [[json.loads(line) | {"seconds": 0, "peak_mib": 0} for f in found for line in f.read_text().splitlines()] for found in edits]
     assert rows[0] == rows[1]

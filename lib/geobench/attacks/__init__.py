@@ -19,6 +19,8 @@ MODEL = {"white_box": "optimised_on", "black_box": "attacker", "rewrites": "rewr
 CONTROL_OF = {"random_search": "sts"}  # controls in an attack's group, and the attack whose parameters they go by
 THREAT = {"white_box": "white-box", "black_box": "black-box", "rewrites": "white-hat", "controls": "control"}
 
+TARGET_LAST = ("stealthrank",)  # methods whose own prompt shows the target at the end, as published
+
 
 def family(method: str) -> str:
     """The method whose parameters a method goes by: its own name, unless it is another's control."""

@@ -6,13 +6,14 @@ Nothing of it meets the evaluation: optimisation and held-out orders are odd per
 
 import json
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
 
-from geobench.attacks import family, objectives, scene
+from geobench.attacks import TARGET_LAST, family, objectives, scene
 from geobench.attacks.base import Task, appended, seed_of
 from geobench.attacks.vocabulary import Vocabulary, vocabulary
 from geobench.errors import GeoBenchError
@@ -97,11 +98,10 @@ def run(module, tasks, engine, ranker, settings, folder: Path, clean: dict) -> I
 def problem(module, task: Task, engine, settings, words: Vocabulary, restart: int, clean: dict) -> Problem:
     """The scenes of a task under its search orders, the first `test_orders` of which are held out."""
     size, count = (getattr(settings, f"{family(module.METHOD)}_{name}") for name in ("tokens", "orders"))
-    held_out, orders = search_split(task.list.key, len(task.list), settings.test_orders, count, settings.seed)
     style = family(module.METHOD) if settings.optimisation_prompt == "own" else None
-    if style:
-        orders = [order for order in (module.arranged(order, task.target - 1) for order in orders) if order not in held_out]
-    scenes, slot = scene.scenes_of(task, engine, list(dict.fromkeys(orders)), size, words, clean, style, settings.objective)
+    last = task.target - 1 if style in TARGET_LAST else None
+    held_out, orders = search_split(task.list.key, len(task.list), settings.test_orders, count, settings.seed, last)
+    scenes, slot = scene.scenes_of(task, engine, orders, size, words, clean, style, settings.objective)
     return Problem(task, module, engine, settings, words, restart, scenes, slot, held_out)
 
 
@@ -179,11 +179,15 @@ def _save(file: Path, found: Search) -> None:
 
 def _load(file: Path, device) -> Search | None:
     """The checkpoint of a killed run, its tensors on `device`, or None."""
-    from safetensors import safe_open
+    from safetensors import SafetensorError, safe_open
 
     if not file.exists():
         return None
-    with safe_open(file, "pt") as opened:
-        rest = json.loads(opened.metadata()["search"])
-        tensors = {name: opened.get_tensor(name).to(device) for name in opened.keys() if name != "none"}
+    try:
+        with safe_open(file, "pt") as opened:
+            rest = json.loads(opened.metadata()["search"])
+            tensors = {name: opened.get_tensor(name).to(device) for name in opened.keys() if name != "none"}
+    except SafetensorError as error:
+        warnings.warn(f"{file} is damaged ({error}); its optimisation begins anew", stacklevel=2)
+        return None
     return Search(rest["state"] | tensors, rest["step"], rest["trace"], rest["tokens"])

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 Count = Annotated[int, Field(ge=1)]
+Orders = Annotated[int, Field(ge=1, le=100_000)]  # they are drawn at once, for every list
 
 
 class WhiteBoxParams(BaseModel):
@@ -14,7 +15,7 @@ class WhiteBoxParams(BaseModel):
     sts_steps: Count
     sts_candidates: Count
     sts_top_k: Count
-    sts_orders: Count
+    sts_orders: Orders
     sts_incumbent: bool
     sts_verify: int | None = Field(ge=1)
     raf_tokens: Count
@@ -24,7 +25,7 @@ class WhiteBoxParams(BaseModel):
     raf_target: float
     raf_alpha: float
     raf_patience: Count
-    raf_orders: Count
+    raf_orders: Orders
     stealthrank_tokens: Count
     stealthrank_rows: Count
     stealthrank_steps: Count
@@ -32,12 +33,12 @@ class WhiteBoxParams(BaseModel):
     stealthrank_temperature: float = Field(gt=0)
     stealthrank_top_k: Count
     stealthrank_weights: list[float] = Field(min_length=3, max_length=3)
-    stealthrank_orders: Count
+    stealthrank_orders: Orders
     objective: Literal["target", "attention"]
     optimisation_prompt: Literal["own", "deployed"]
     optimisation_seeds: Count
     optimisation_ranker: str
     selection: Literal["held_out", "released", "last"]
     test_every: Count
-    test_orders: Count
+    test_orders: Orders
     checkpoint_every: Count

@@ -20,11 +20,6 @@ METHOD = "raf"
 NAMES = ("tokens", "steps", "top", "guide", "target", "alpha", "patience", "orders")
 
 
-def arranged(order: tuple[int, ...], target: int) -> tuple[int, ...]:
-    """The published search shuffles all items alike."""
-    return order
-
-
 def start(problem: Problem) -> dict:
     """`slot`: fixed tokens and the one being chosen; `seen`: best tokens at this place so far; `shown`: the suffix drawn last."""
     return {"slot": problem.slot[:1], "seen": [], "shown": problem.slot[:1]}

@@ -7,11 +7,11 @@ allowed tokens; the slot stays a candidate. Budgets are the parameters of STS.
 import random
 
 from geobench.attacks.optimise import Problem
-from geobench.attacks.sts import arranged, best_standing, slots, start
+from geobench.attacks.sts import best_standing, slots, start
 
 METHOD = "random_search"
 NAMES = ("tokens", "steps", "candidates", "orders", "incumbent")
-__all__ = ["METHOD", "NAMES", "arranged", "slots", "start", "step"]
+__all__ = ["METHOD", "NAMES", "slots", "start", "step"]
 
 
 def step(problem: Problem, state: dict, number: int) -> list[float]:

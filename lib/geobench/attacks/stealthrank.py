@@ -14,19 +14,11 @@ from geobench.attacks.optimise import Problem
 from geobench.detectors.keywords import load_lexicon
 from geobench.kernels import decoder, soft
 from geobench.kernels.cache import Cache
-from geobench.orders import is_odd
 from geobench.prompts import load_prompt
 
 METHOD = "stealthrank"
 NAMES = ("tokens", "rows", "steps", "rate", "temperature", "top_k", "weights", "orders")
 NOISE = ((50, 0.1), (200, 0.05), (500, 0.01), (1500, 0.005))  # (before this step, standard deviation); 0.001 afterwards
-
-
-def arranged(order: tuple[int, ...], target: int) -> tuple[int, ...]:
-    """The published search shows the target last; the others keep their order, but for one swap where that order would be one of the
-    evaluation's."""
-    last = (*(item for item in order if item != target), target)
-    return last if is_odd(last) else (last[1], last[0], *last[2:])
 
 
 def start(problem: Problem) -> dict:

@@ -15,11 +15,6 @@ METHOD = "sts"
 NAMES = ("tokens", "steps", "candidates", "top_k", "orders", "incumbent", "verify")
 
 
-def arranged(order: tuple[int, ...], target: int) -> tuple[int, ...]:
-    """The published search shuffles all items alike."""
-    return order
-
-
 def start(problem: Problem) -> dict:
     return {"slot": problem.slot}
 

@@ -24,7 +24,7 @@ def run_units(
         return
     if settings.executor == "local" or not models or _served(models):
         start = time.perf_counter()
-        for unit, result in zip(units, work(units)):
+        for result, unit in zip(work(units), units):  # in this order the work runs on to its end after its last result
             yield unit, result, time.perf_counter() - start
             start = time.perf_counter()
         return

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import islice
 
 from geobench.engines.decoding import Decoding
-from geobench.parsing import parse_ranking
+from geobench.parsing import Parsed, parse_ranking
 from geobench.prompts import load_prompt, prompt_sha, render
 from geobench.rankers import structure as structures
 from geobench.rankers.base import Job, Ranking
@@ -66,10 +66,15 @@ class GenerateRanker:
             return {}
         return {"structure": [structures.constraint(self.structure, _shown(window[n].names(), order)) for n, order in asks]}
 
+    def read(self, reply, shown: list[str]) -> Parsed:
+        """A reply about names in their shown order: by its form where it was held to one and kept it."""
+        formed = structures.read(self.structure, reply.text, shown, reply.finish) if self.structure else None
+        return formed or parse_ranking(reply.text, shown, reply.finish, self.parse_mode)
+
     def _ranking(self, job: Job, replies) -> Ranking:
         names, parsed = job.names(), []
         for order, reply in zip(job.orders, replies):  # numbers in a reply are those of the shown order
-            read = parse_ranking(reply.text, _shown(names, order), reply.finish, self.parse_mode)
+            read = self.read(reply, _shown(names, order))
             parsed.append(replace(read, ranks=[read.ranks[order.index(i)] for i in range(len(names))]))
         kept = {"replies": [r.text for r in replies], "finish": [r.finish for r in replies]}
         return Ranking([p.ranks for p in parsed], status=[p.status for p in parsed], **kept)

@@ -4,7 +4,11 @@
 count and the entries, but an entry can be written twice (then the parse status says so). Only engines with `structures` can do it.
 """
 
+import json
+import re
+
 from geobench.errors import GeoBenchError, nearest
+from geobench.parsing import Parsed, placed
 from geobench.prompts import load_prompt
 
 STRUCTURES = ("numbers", "json")
@@ -24,6 +28,29 @@ def constraint(structure: str, names: list[str]) -> dict:
 def instruction(structure: str) -> str:
     """What the prompt asks for in place of a numbered list."""
     return load_prompt("ranking_structured")[structure]
+
+
+def read(structure: str, text: str, names: list[str], finish: str) -> Parsed | None:
+    """A reply that keeps its form, read by that form alone, whatever the names look like; None where it does not (it was cut off)."""
+    if structure == "numbers":
+        kept = re.fullmatch(r"\[\d+\]( > \[\d+\])*", text.strip())
+        found = [int(n) - 1 for n in re.findall(r"\d+", text)] if kept else None
+    else:
+        found = _places(text, names)
+    if found is None or not all(0 <= n < len(names) for n in found):
+        return None
+    order = list(dict.fromkeys(found))
+    return placed(len(names), finish, order, doubled=len(order) < len(found))
+
+
+def _places(text: str, names: list[str]) -> list[int] | None:
+    """Item of each entry of {"ranking": [...]}; of two items of one name the first comes first."""
+    try:
+        entries = json.loads(text)["ranking"]
+        places = {name: [i for i, other in enumerate(names) if other == name] for name in entries}
+        return [mine.pop(0) if len(mine) > 1 else mine[0] for mine in (places[name] for name in entries)]
+    except (ValueError, KeyError, TypeError, IndexError, RecursionError):
+        return None
 
 
 def require(structure: str | None, engine, what: str) -> None:

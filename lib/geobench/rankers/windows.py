@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
+from geobench.engines.chat_prompt import ChatPrompts
 from geobench.errors import GeoBenchError
-from geobench.parsing import STATUSES, parse_ranking
+from geobench.parsing import STATUSES
 from geobench.rankers.base import Job, Ranking
 from geobench.rankers.generate import GenerateRanker, enough
 
@@ -70,8 +71,12 @@ class WindowRanker(GenerateRanker):
 
     def fit(self, job: Job) -> None:
         """GeoBenchError where the longest items, which can meet in one window, do not fit."""
-        texts = job.texts()
-        longest = sorted(range(len(texts)), key=lambda i: -len(texts[i]))[: self.window]
+        lines = [f"{name} {text}" for name, text in zip(job.names(), job.texts())]
+        if isinstance(self.engine, ChatPrompts):
+            sizes = [len(ids) for ids in self.engine.tokenizer(lines, add_special_tokens=False)["input_ids"]]
+        else:  # an API, which does not say: its engine estimates tokens from characters as well
+            sizes = list(map(len, lines))
+        longest = sorted(range(len(lines)), key=lambda i: -sizes[i])[: self.window]
         super().fit(replace(job, orders=(tuple(sorted(longest)),)))
 
     def rank(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Ranking]]:
@@ -94,7 +99,7 @@ class WindowRanker(GenerateRanker):
         )
         for (walk, begin, end), (n, shown), reply in zip(moves, asks, replies):
             listed = group[n].names()
-            parsed = parse_ranking(reply.text, [listed[i] for i in shown], reply.finish, self.parse_mode)
+            parsed = self.read(reply, [listed[i] for i in shown])
             walk.take(begin, end, parsed.order, reply, parsed.status)
 
 
