@@ -46,7 +46,8 @@ class ModelSpec:
     def identity(self) -> dict:
         """What of this row determines a model's output: never an endpoint, a device or a credential."""
         shown = {"model": self.name, "weights": self.weights, "revision": self.revision or self.sha256, "dtype": self.dtype}
-        return shown | ({"engine": "vllm"} if self.engine == "vllm" else {})  # its texts can differ where two tokens are nearly tied
+        shown |= {"engine": "vllm"} if self.engine == "vllm" else {}  # its texts can differ where two tokens are nearly tied
+        return shown | ({"body": self.api["body"]} if (self.api or {}).get("body") else {})
 
 
 def _spec(name: str, row: dict) -> ModelSpec:

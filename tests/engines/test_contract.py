@@ -18,7 +18,7 @@ from geobench.rankers.structure import STRUCTURES
 # What a script started: "vllm" (in this process) or NAME=URL of OpenAI-compatible servers, separated by blanks.
 STARTED = os.environ.get("GEOBENCH_CONTRACT", "").split()
 ENGINES = ["local", "vllm", "openai to vllm", "openai to llama.cpp"]
-NEAR = {"local": 2e-4, "vllm": 2e-3, "openai to vllm": 2e-3, "openai to llama.cpp": 2.0}  # logits; llama.cpp computes on 4-bit weights
+NEAR = {"local": 2e-4, "vllm": 2e-3, "openai to vllm": 2e-3, "openai to llama.cpp": 1.2}  # logits; llama.cpp multiplies in 8 bits
 GREEDY = Decoding(24)
 
 
@@ -83,6 +83,7 @@ def make(name, reference, tmp_path_factory):
 
         def served(**api):
             shown = {"base_url": url, "key_env": None, "top_logprobs": 20, "timeout": 300.0, "concurrency": 2, "context": 2048} | api
+            shown |= {"body": {"repeat_penalty": 1.0}} if kind.endswith("llama.cpp") else {}  # its server's own default is 1.1
             spec = replace(row, weights="openai:smollm2-135m", engine="openai", sha256=None, member=None, api=shown)
             return OpenAIModel(spec, ReplyStore(tmp_path_factory.mktemp("store") / "r.sqlite"), Budget())
 
@@ -150,7 +151,7 @@ def test_a_seed_gives_its_text_again(make, name):
 
 
 def test_log_probabilities_have_the_same_order(make, name, reference):
-    near = NEAR[name[0]]
+    near = min(NEAR[name[0]], 0.5)
     for what in ("one word", "a question"):
         prompt = PROMPTS[what]
         want = reference.last_logits(reference.encode_chat(prompt)).log_softmax(-1)
@@ -160,6 +161,7 @@ def test_log_probabilities_have_the_same_order(make, name, reference):
         asked = [engine.tokenizer(w, add_special_tokens=False)["input_ids"][0] for w in words] if name[0].startswith("openai") else top
         (got,) = engine.next_token_logprobs([prompt], asked)
         want = want[top].numpy()
+        print(f"\n{name[0]}, {what}: likeliest {want.round(2)}, {got.round(2)}")
         assert np.abs(got - want)[:3].max() < near * 2
         clear = [(i, j) for i in range(12) for j in range(i) if abs(want[i] - want[j]) > 2 * near]
         assert clear and [(i, j) for i, j in clear if (want[i] > want[j]) != (got[i] > got[j])] == []

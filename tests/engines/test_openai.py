@@ -45,6 +45,14 @@ def test_options_of_the_server_s_chat_template_are_sent_and_tell_replies_apart(a
     assert server.asked[1]["chat_template_kwargs"] == options and len(server.asked) == 2
 
 
+def test_more_of_a_request_is_sent_with_every_call_and_tells_replies_apart(api_model, server):
+    api_model().generate(chats(1), GREEDY)
+    for _ in range(2):
+        api_model(body={"repeat_penalty": 1.0}).generate(chats(1), GREEDY, template={"think": False})
+    assert [asked.get("repeat_penalty") for asked in server.asked] == [None, 1.0]
+    assert server.asked[1]["chat_template_kwargs"] == {"think": False}
+
+
 def test_a_second_run_asks_nothing_and_pays_nothing(api_model, server):
     api_model().generate(chats(4), GREEDY)
     again = api_model(run="other")

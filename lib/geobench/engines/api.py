@@ -3,10 +3,15 @@
 import os
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
 from geobench.engines import row_settings
 from geobench.errors import GeoBenchError
+
+OWN = {
+    "model", "messages", "stream", "n", "temperature", "top_p", "seed", "max_tokens", "max_completion_tokens", "logprobs", "top_logprobs",
+    "chat_template_kwargs",
+}  # fmt: skip
 
 
 class Prices(BaseModel):
@@ -22,7 +27,7 @@ class Prices(BaseModel):
 
 
 class ApiSettings(BaseModel):
-    """How to reach a server and how hard to try. Nothing of it determines a result."""
+    """How to reach a server and how hard to try. Nothing but `body` determines a result."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -33,11 +38,19 @@ class ApiSettings(BaseModel):
     top_logprobs: int = Field(0, ge=0, le=20)  # how many the server gives per token; 0: none
     answers_as: list[str] = []  # other names under which the server may answer
     limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    body: dict[str, JsonValue] = {}  # more of a request than OpenAI's API has, such as {repeat_penalty: 1.0}; part of the model's identity
     concurrency: int = Field(8, ge=1)  # requests in flight
     timeout: float = Field(60.0, gt=0)  # seconds per request
     retries: int = Field(4, ge=0)  # the client's own, with back-off
     attempts: int = Field(12, ge=1)  # requests per call in all
     pause: float = Field(1.0, ge=0)  # seconds before the first retry of ours; doubles, at most 60
+
+    @field_validator("body")
+    @classmethod
+    def _leaves_the_benchmark_its_own(cls, body: dict) -> dict:
+        if taken := sorted(OWN & body.keys()):
+            raise ValueError(f"{', '.join(taken)}: set by the benchmark's own parameters")
+        return body
 
 
 def settings(spec) -> ApiSettings:

@@ -169,6 +169,7 @@ class OpenAIModel:
 
     def _once(self, meter: Meter, options: dict) -> dict:
         """One pass of the client with its own retries; the reply is in the store when this returns."""
+        options = options | {"extra_body": self.api.body | options.get("extra_body", {})}
         raw = self._client.chat.completions.with_raw_response.create(
             model=self.spec.locator, messages=meter.asked["messages"], **options
         )
