@@ -84,6 +84,7 @@ class ReplyGuard:
     def _prompts(self, texts: list[str]) -> dict:
         """Rendered here where the model is local; a server (vLLM) renders them itself and gets the template's options."""
         if hasattr(self.engine.tokenizer, "apply_chat_template"):
+            texts = [self.engine.control.broken(t) for t in texts]  # a chunk must not end its own turn
             return {"prompts": [chat_prompt(self.engine, self.name, t) for t in texts], "options": {}}
         template = {"template": GRANITE_TEMPLATE} if self.name == "granite" else {}
         return {"prompts": [[{"role": "user", "content": t}] for t in texts], "options": template}
