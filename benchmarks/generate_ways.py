@@ -70,13 +70,13 @@ def _ranks(ranker, job, k: int, tokens: list[int], stop: bool) -> list[int]:
     from dataclasses import replace
 
     from geobench.engines.reply import Reply
-    from geobench.rankers.generate import _enough
+    from geobench.rankers.generate import enough
 
     decode, size, end = ranker.engine.tokenizer.decode, len(job.orders[k]), ranker.engine.tokenizer.eos_token_id
     written = tokens[: tokens.index(end)] if end in tokens else tokens
     finish = "stop" if end in tokens else "length"
     for n in range(1, len(written)) if stop else ():
-        if _enough(decode(written[:n]), size):
+        if enough(decode(written[:n]), size):
             written, finish = written[:n], "stop"
             break
     text = decode(written, skip_special_tokens=True, clean_up_tokenization_spaces=False).strip()

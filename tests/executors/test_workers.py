@@ -23,7 +23,7 @@ from geobench.params import load
 from geobench.ranking import rank_all
 from geobench.records import Records
 from geobench.scoring import score_all
-from geobench.summary import per_target_table, score_table
+from geobench.summary import per_target_table
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: tests/run_ray.sh makes an environment that has it")
 pytestmark = pytest.mark.slow
@@ -74,7 +74,7 @@ def work_through(made: run.Run) -> None:
 
 
 def tables(made: run.Run) -> list[str]:
-    return [t.to_csv() for t in (ranker_table(made, made.params.rankers), per_target_table(made), score_table(made))]
+    return [t.to_csv() for t in (ranker_table(made, made.params.rankers), per_target_table(made))]
 
 
 def records(folder) -> dict[str, list[str]]:
