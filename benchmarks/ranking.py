@@ -26,6 +26,7 @@ import time
 
 for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
     os.environ.pop(name, None)
+sys.path.append(sys.path.pop(0))  # statistics.py beside this file must not hide the standard library's from vLLM
 
 import numpy as np  # noqa: E402
 

@@ -81,7 +81,8 @@ def records(folder) -> dict[str, list[str]]:
     """Every file's records in any order, without the seconds that they took."""
     files = [f for kind in ("edits/*.jsonl", "ranks/*/*.jsonl", "scores/*.jsonl") for f in sorted(folder.glob(kind))]
     rows = {f: [json.loads(line) for line in f.read_text().splitlines()] for f in files}
-    return {str(f.relative_to(folder)): sorted(json.dumps(r | {"seconds": 0, "peak_mib": 0}, sort_keys=True) for r in rows[f]) for f in files}
+    spent = dict.fromkeys(("seconds", "peak_mib"), 0)
+    return {str(f.relative_to(folder)): sorted(json.dumps(r | spent, sort_keys=True) for r in rows[f]) for f in files}
 
 
 def test_a_node_that_dies_changes_nothing(cluster, tiny_model, cameras, tmp_path, monkeypatch):
