@@ -105,7 +105,7 @@ def random_search(asked, stage, drawn) -> dict:
             rows.append(say(_against_random(method, number, place)))
     frame, found = pd.DataFrame(rows), []
     for method, mine in frame.groupby("method"):
-        for value in ("objective", "rank"):
+        for value in ("objective", "rank", "nats"):
             gap = cluster_bootstrap(mine.assign(gap=mine[value] - mine[f"random_{value}"]), "gap")
             found.append({"method": method, "value": value, "own": float((mine[value] - mine[f"start_{value}"]).mean()),
                           "random": float((mine[f"random_{value}"] - mine[f"start_{value}"]).mean()),
@@ -146,4 +146,15 @@ def _against_random(method: str, number: int, place: int) -> dict:
     row = {"method": method, "dataset": lst.dataset, "list": lst.name, "target": place, "spent": own.cost, "random_spent": other.cost}
     for name, found in (("start_", start), ("", own), ("random_", other)):
         row |= {f"{name}objective": found.objective, f"{name}rank": found.rank, f"{name}suffix": found.suffix}
+        row[f"{name}nats"] = nats(made.engine, lst.items[place - 1].description, found.suffix)
     return row
+
+
+def nats(engine, text: str, suffix: str) -> float:
+    """How unreadable a suffix is: mean negative log-likelihood of its tokens after the description, under the model itself."""
+    import torch
+
+    ids, known = (engine.tokenizer(t, add_special_tokens=False)["input_ids"] for t in (f"{text} {suffix}", text))
+    with torch.inference_mode():
+        logp = engine.model(torch.tensor([ids], device=engine.model.device)).logits[0, :-1].log_softmax(-1)
+    return -float(logp[range(len(known) - 1, len(ids) - 1), ids[len(known) :]].mean())
