@@ -1,0 +1,48 @@
+"""JSON that others wrote: one line of what is wrong where it is no JSON, is nested without end, or holds what no file can store."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from geobench.errors import GeoBenchError, came
+
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # an escape that stands for no character, unless a second one follows
+
+
+def parse_json(text: str | bytes):
+    """The value of a JSON text; ValueError also for one that is nested too deeply, and for a lone surrogate (`\\ud800`)."""
+    text = text.decode("utf-8") if isinstance(text, bytes) else text
+    try:
+        value = json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if SURROGATE.search(text):
+        json.dumps(value, ensure_ascii=False).encode("utf-8")  # UnicodeEncodeError is a ValueError
+    return value
+
+
+def json_lines(path: Path) -> Iterator[tuple[int, object]]:
+    """(line number, value) of a JSON-lines file (UTF-8, LF or CRLF, blank lines skipped); GeoBenchError names file and line."""
+    try:
+        text = Path(path).read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise GeoBenchError(f"{path}: not a readable UTF-8 file ({came(error)}).") from None
+    for number, line in enumerate(text.split("\n"), 1):  # not splitlines: U+2028 may stand inside a string
+        if line.strip():
+            try:
+                yield number, parse_json(line)
+            except ValueError as error:
+                why = f" ({came(error)})" if not isinstance(error, json.JSONDecodeError) else ""
+                raise GeoBenchError(f"{path}:{number}: expected a JSON object, got {came(line)}{why}.") from None
+
+
+def require_kinds(row: Mapping, kinds: Mapping[str, type], where: str) -> None:
+    """GeoBenchError, naming the field, for a value of another kind than `kinds` says; null and absent are let through.
+
+    true and false are no numbers.
+    """
+    for name, kind in kinds.items():
+        value = row.get(name)
+        if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
+            raise GeoBenchError(f"{where}: {name}: expected {'a text' if kind is str else 'a whole number'}, got {came(value)}")
