@@ -12,7 +12,7 @@ from geobench.rankers.base import Job
 from geobench.rankers.generate import GenerateRanker
 
 GREEDY = Decoding(20)
-FAULTS = [429, 500, 503, "malformed", "half", "other model", "no choices", "silence"]
+FAULTS = [429, 500, 503, "malformed", "endless", "half", "other model", "no choices", "silence"]
 
 
 def chats(n: int) -> list[list[dict]]:
