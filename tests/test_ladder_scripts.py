@@ -101,6 +101,22 @@ def test_selection_chooses_among_the_tested_checkpoints(cameras):
     assert checkpoints(task, {"text": "own"}, "best of all") == ["own"]
 
 
+def test_the_best_checkpoint_is_that_of_the_best_median(tmp_path, monkeypatch):
+    work = made(tmp_path, monkeypatch, ladder_variants=["sts__m"], orders=3)
+    task = next(t for t in work.tasks)
+    with Records(work.folder / "edits" / "sts__m.jsonl", {"kind": "edits"}) as records:
+        records.append(trace(task))
+    scripts = Scripts(work, "smollm2-135m:attention")
+    clean, *_ = Fixed("x").rank([Job(task.list, scripts.rule.orders(task.list, None))])
+    head = dict(zip(("dataset", "list", "target"), task.key()))
+    shown = {"orders": [list(o) for o in clean[0].orders]}
+    rows = [head | shown | {"target": None, "variant": "clean", "ranks": clean[1].ranks}]
+    rows += [head | shown | {"variant": "sts__m", "ranks": ranks} for ranks in ([1, 5, 5], [3, 4, 4], [2, 4, 5], [1, 3, 6])]
+    monkeypatch.setattr(scripts, "_records", lambda config: rows)
+    assert scripts.table("sts__m", {"orders": "median"}).r_after.tolist() == [3]  # of 5, 4, 4 and 3, whatever the means
+    assert scripts.table("sts__m", {"orders": "one"}).r_after.tolist() == [1]
+
+
 class ByLetter(Fixed):
     """Puts a target whose text ends in `c` first, every other where it was."""
 

@@ -137,5 +137,9 @@ def test_a_unit_comes_once_unless_its_text_is_another(tmp_path):
     assert sound([first, again, first], tmp_path / "x") == [first, again, first]  # an edit made anew twice, back to its first text
     with pytest.raises(GeoBenchError, match="x:3: d/l, target 1: this target comes twice"):
         sound([first, first], tmp_path / "x")
+    two = [UNIT | {"variant": "tap"}, UNIT | {"variant": "sts"}]
+    assert sound(two, tmp_path / "x") == two  # one target, two variants
+    with pytest.raises(GeoBenchError, match="x:3: d/l, target 1: this target comes twice"):
+        sound([two[0], two[0]], tmp_path / "x")
     with pytest.raises(GeoBenchError, match="x:2: a record without list, ranks"):
         sound([{"dataset": "d", "target": 1}], tmp_path / "x", ("ranks",))
