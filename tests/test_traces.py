@@ -64,7 +64,7 @@ def test_of_several_rows_the_lowest_counts_and_of_a_suffix_tested_twice_its_best
 
     head = {"dataset": "d", "list": "l", "target": 1, "suffix": "s1", "tokens": {"forward": 1, "backward": 0}}
     mine = head | {"variant": "sts__m", "trace": rows((-1.0, -3.0), (2, 4))}
-    other = head | {"variant": "random_search__m", "trace": rows((-2.0, -0.5), (5, 3))}
+    other = head | {"variant": "random_search__m", "trace": rows((-2.0, -0.5), (6, 3))}
     (row,) = control_table([mine, other], 100).to_dict("records")
     assert row["difference"] == -1.0 and row["rank_difference"] == -1.0  # -3 against -2; ranks 2 against 3
     assert row["share_better"] == 1.0
