@@ -11,6 +11,10 @@ def test_ordinary_json_stays_what_it_is():
     assert parse_json(b'"\xc3\xa9"') == "\u00e9"
 
 
+def test_surrogates_pass_where_they_are_asked_for():
+    assert parse_json('"\\ud800"', surrogates=True) == "\ud800"
+
+
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, '"\\ud800"', '{"\\uDFFF": 1}', "9" * 5000, "nope", b"\xff"])
 def test_what_cannot_be_read_or_stored_is_a_value_error(text):
     with pytest.raises(ValueError):

@@ -10,19 +10,20 @@ from geobench.errors import GeoBenchError, came
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # an escape that stands for no character, unless a second one follows
 
 
-def parse_json(text: str | bytes):
-    """The value of a JSON text; ValueError also for one that is nested too deeply, and for a lone surrogate (`\\ud800`)."""
+def parse_json(text: str | bytes, surrogates: bool = False):
+    """The value of a JSON text; ValueError also for one that is nested too deeply, and for a lone surrogate (`\\ud800`) unless
+    `surrogates` lets them through to a caller that takes them out."""
     text = text.decode("utf-8") if isinstance(text, bytes) else text
     try:
         value = json.loads(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    if SURROGATE.search(text):
+    if not surrogates and SURROGATE.search(text):
         json.dumps(value, ensure_ascii=False).encode("utf-8")  # UnicodeEncodeError is a ValueError
     return value
 
 
-def json_lines(path: Path) -> Iterator[tuple[int, object]]:
+def json_lines(path: Path, surrogates: bool = False) -> Iterator[tuple[int, object]]:
     """(line number, value) of a JSON-lines file (UTF-8, LF or CRLF, blank lines skipped); GeoBenchError names file and line."""
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
@@ -31,7 +32,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, object]]:
     for number, line in enumerate(text.split("\n"), 1):  # not splitlines: U+2028 may stand inside a string
         if line.strip():
             try:
-                yield number, parse_json(line)
+                yield number, parse_json(line, surrogates)
             except ValueError as error:
                 why = f" ({came(error)})" if not isinstance(error, json.JSONDecodeError) else ""
                 raise GeoBenchError(f"{path}:{number}: expected a JSON object, got {came(line)}{why}.") from None

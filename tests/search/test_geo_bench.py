@@ -82,6 +82,8 @@ def test_local_folder(tmp_path):
     assert len(load(read_rows(tmp_path))[0]) == 1
     (tmp_path / "test.jsonl").write_text(json.dumps(row(query="a\u2028b"), ensure_ascii=False) + "\nnull\n", "utf-8")
     assert [r and r["query"] for r in read_rows(tmp_path)] == ["a\u2028b", None]
+    (tmp_path / "test.jsonl").write_text(json.dumps(row(query="a\ud800b")))
+    assert load(read_rows(tmp_path))[0][0].query == "ab"  # one odd character costs no corpus
     (tmp_path / "test.jsonl").write_text("{}\n{")
     with pytest.raises(GeoBenchError, match="test.jsonl:2: expected a JSON object, got '{'"):
         read_rows(tmp_path)

@@ -120,7 +120,7 @@ def read_rows(folder: str | Path | None = None) -> list:
 
 def _rows(file: Path) -> list:
     if file.suffix == ".jsonl":
-        return [row for _, row in json_lines(file)]
+        return [row for _, row in json_lines(file, surrogates=True)]
     try:
         if file.suffix == ".parquet":
             import pandas as pd
@@ -128,7 +128,7 @@ def _rows(file: Path) -> list:
             text = pd.read_parquet(file).to_json(orient="records")
         else:
             text = file.read_text("utf-8-sig")
-        rows = parse_json(text)
+        rows = parse_json(text, surrogates=True)
     except Exception as error:  # JSON: ValueError; parquet: whatever its engine raises, or that there is none
         raise GeoBenchError(f"{file}: not a readable {file.suffix[1:]} file ({came(error)})") from error
     if not isinstance(rows, list):
