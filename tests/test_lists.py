@@ -76,14 +76,14 @@ def test_torn_line_is_named_and_cut(tmp_path):
         read_list_file(file, "office")
     message = str(error.value)
     assert message.startswith(f"{file}:2: expected a JSON object, got")
-    assert len(message) < len(str(file)) + 260
+    assert len(message) < len(str(file)) + 320
 
 
 def test_other_bad_files(tmp_path):
     with pytest.raises(GeoBenchError, match=":1: expected a JSON object, got '\\[1\\]'"):
         read_rows(write(tmp_path, "[1]"))
     for bad in ('{"Name": "\\ud800", "Natural": "x"}', '{"a":' * 9999):
-        with pytest.raises(GeoBenchError, match=":1: expected a JSON object, got .*(surrogates|nested)"):
+        with pytest.raises(GeoBenchError, match=":1: expected a JSON object, got .*(hex escape|recursion limit)"):
             read_rows(write(tmp_path, bad))
     with pytest.raises(GeoBenchError, match="item 1: expected the texts `Name` and `Natural`, got"):
         read_list_file(write(tmp_path, '{"Name": "Oak", "Description": "One."}'), "office")

@@ -95,7 +95,7 @@ def test_a_file_name_that_says_nothing_is_read_by_its_format(tmp_path, name):
         ([TRACE | {"model": 5}], "traces.jsonl", "line 1: model: expected a text, got '5'"),
         ([TRACE | {"dataset": ["x"]}], "traces.jsonl", "line 1: dataset: expected a text"),
         ([TRACE | {"list": "tents"}], "stealthrank_m_ragroll.jsonl", "line 1: `ragroll` has no list `tents`. Did you mean `tent`?"),
-        ([TRACE | {"trace": steps((0, 4, "\ud800"))}], "traces.jsonl", "traces.jsonl:1: expected a JSON object.*surrogates"),
+        ([TRACE | {"trace": steps((0, 4, "\ud800"))}], "traces.jsonl", "traces.jsonl:1: expected a JSON object.*hex escape"),
         ([TRACE | {"list": "no such list"}], "traces.jsonl", "line 1: expected a list and its data set"),
     ],
 )

@@ -1,26 +1,23 @@
 """JSON that others wrote: one line of what is wrong where it is no JSON, is nested without end, or holds what no file can store."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from geobench.errors import GeoBenchError, came
+from pydantic_core import from_json
 
-SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # an escape that stands for no character, unless a second one follows
+from geobench.errors import GeoBenchError, came
 
 
 def parse_json(text: str | bytes, surrogates: bool = False):
     """The value of a JSON text; ValueError also for one that is nested too deeply, and for a lone surrogate (`\\ud800`) unless
     `surrogates` lets them through to a caller that takes them out."""
-    text = text.decode("utf-8") if isinstance(text, bytes) else text
+    if not surrogates:
+        return from_json(text)
     try:
-        value = json.loads(text)
+        return json.loads(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    if not surrogates and SURROGATE.search(text):
-        json.dumps(value, ensure_ascii=False).encode("utf-8")  # UnicodeEncodeError is a ValueError
-    return value
 
 
 def json_lines(path: Path, surrogates: bool = False) -> Iterator[tuple[int, object]]:
@@ -34,8 +31,8 @@ def json_lines(path: Path, surrogates: bool = False) -> Iterator[tuple[int, obje
             try:
                 yield number, parse_json(line, surrogates)
             except ValueError as error:
-                why = f" ({came(error)})" if not isinstance(error, json.JSONDecodeError) else ""
-                raise GeoBenchError(f"{path}:{number}: expected a JSON object, got {came(line)}{why}.") from None
+                why = str(error).replace("line 1 column", "column")
+                raise GeoBenchError(f"{path}:{number}: expected a JSON object, got {came(line)} ({why}).") from None
 
 
 def require_kinds(row: Mapping, kinds: Mapping[str, type], where: str) -> None:

@@ -32,7 +32,7 @@ ROW = {"dataset": "tests", "list": "cameras", "target": 2, "text": "New text"}
     [
         ({"text": "a\x1b[31m"}, r"e.jsonl row 1: the text holds the control character U\+001B"),
         ({"text": "a\0"}, r"row 1: the text holds the control character U\+0000"),
-        ({"text": "a\ud800"}, "e.jsonl:1: expected a JSON object, got .*surrogates"),
+        ({"text": "a\ud800"}, "e.jsonl:1: expected a JSON object, got .*hex escape"),
         ({"text": 5}, "row 1: give either suffix or text, as a text that is not empty, got .*5"),
         ({"text": None, "suffix": ["x"]}, "row 1: give either suffix or text"),
         ({"target": True}, "row 1: needs dataset, list and a whole-number target, got .*True"),
