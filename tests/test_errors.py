@@ -7,6 +7,10 @@ def test_came_is_one_short_line():
     assert came(None) == "'None'" and came("x\0\x1b[31m") == r"'x\x00\x1b[31m'"
 
 
+def test_what_python_cannot_write_is_still_named():
+    assert came(2**100_000) == "'a int too large to be shown'" and came([2**100_000]) == "'a list too large to be shown'"
+
+
 def test_nearest_names_one_or_all():
     assert nearest("order", ["orders", "seed"]) == " Did you mean `orders`?"
     assert nearest("qqq", ["b", "a"]) == " Known: a, b."

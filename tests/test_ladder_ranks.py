@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from geobench.errors import GeoBenchError
 from geobench.ladder_ranks import SAMPLE_FACTORS, TRACE_FACTORS, rank_ladders, read_raw, sample_table, selections, trace_table
 
 MIRROR = Path(os.environ.get("GEOBENCH_DATA_MIRROR", Path(__file__).resolve().parents[2] / "shared" / "data"))
@@ -52,6 +53,26 @@ def test_all_files_of_a_folder(tmp_path):
     rungs = [2 * (1 + sum(len(settings) - 1 for settings in f.values())) + 1 + len(f) for f in (TRACE_FACTORS, SAMPLE_FACTORS)]
     assert steps.groupby("texts").size().to_dict() == {"stealthrank__m, ragroll": rungs[0], "sts__m, stsdata": rungs[1]}
     assert selections(tmp_path)["selection"].tolist() == ["best of all", "last", "held out"]
+
+
+def test_records_with_a_single_rank_are_left_out_and_counted(tmp_path):
+    write(tmp_path)
+    file = tmp_path / "sts_m_stsdata.jsonl"
+    single = {"list": "books", "target": 2, "suffix": "x", "ranks_before": [3], "ranks_after": [1, 2]}
+    file.write_text(file.read_text() + json.dumps(single) + "\n")
+    with pytest.warns(UserWarning, match="sts_m_stsdata.jsonl: 1 records with a single rank cannot be halved"):
+        rows = read_raw(tmp_path, "ranks_before")["sts__m, stsdata"]
+    assert [row["target"] for row in rows] == [1, 1]
+    file.write_text(json.dumps(single) + "\n")
+    with pytest.warns(UserWarning, match="1 records"):
+        assert set(rank_ladders(tmp_path, resamples=20)["texts"]) == {"stealthrank__m, ragroll"}
+
+
+@pytest.mark.parametrize("trace", ["abc", [], [{"iteration": 0, "rank": 2.5, "suffix": "x"}]])
+def test_a_bad_trace_is_refused_as_the_reader_refuses_it(tmp_path, trace):
+    (tmp_path / "stealthrank_m_ragroll.jsonl").write_text(json.dumps({"list": "tent", "target": 1, "trace": trace}) + "\n")
+    with pytest.raises(GeoBenchError, match="stealthrank__m, ragroll/tent, target 1: "):
+        rank_ladders(tmp_path, resamples=20)
 
 
 @pytest.mark.skipif(not (MIRROR / "released").is_dir(), reason="released traces absent: set GEOBENCH_DATA_MIRROR")

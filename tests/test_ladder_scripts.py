@@ -101,6 +101,22 @@ def test_selection_chooses_among_the_tested_checkpoints(cameras):
     assert checkpoints(task, {"text": "own"}, "best of all") == ["own"]
 
 
+def test_the_best_checkpoint_is_that_of_the_best_median(tmp_path, monkeypatch):
+    work = made(tmp_path, monkeypatch, ladder_variants=["sts__m"], orders=3)
+    task = next(t for t in work.tasks)
+    with Records(work.folder / "edits" / "sts__m.jsonl", {"kind": "edits"}) as records:
+        records.append(trace(task))
+    scripts = Scripts(work, "smollm2-135m:attention")
+    clean, *_ = Fixed("x").rank([Job(task.list, scripts.rule.orders(task.list, None))])
+    head = dict(zip(("dataset", "list", "target"), task.key()))
+    shown = {"orders": [list(o) for o in clean[0].orders]}
+    rows = [head | shown | {"target": None, "variant": "clean", "ranks": clean[1].ranks}]
+    rows += [head | shown | {"variant": "sts__m", "ranks": ranks} for ranks in ([1, 4, 4], [3, 3, 5], [4, 4, 4])]
+    monkeypatch.setattr(scripts, "_records", lambda config: rows)
+    assert scripts.table("sts__m", {"orders": "median"}).r_after.tolist() == [3]  # of 4, 3 and 4; the means are 3, 3.67 and 4
+    assert scripts.table("sts__m", {"orders": "one"}).r_after.tolist() == [1]
+
+
 class ByLetter(Fixed):
     """Puts a target whose text ends in `c` first, every other where it was."""
 

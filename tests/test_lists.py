@@ -32,6 +32,8 @@ def test_make_list_cleans_and_keys():
         (PAIRS[:1], "list `office/desk`: expected two items or more, got 1."),
         ([*PAIRS, ("OAK  desk", "Again.")], "list `office/desk`: items 1 and 3 share the name 'OAK desk'."),
         ([PAIRS[0], (" ", "Text.")], "list `office/desk`, item 2: the name is empty"),
+        ([PAIRS[0], ("Pine", "a\ud800")], "list `office/desk`, item 2: the description holds the control character U+D800"),
+        ([PAIRS[0], ("Pine\x9b", "x")], "list `office/desk`, item 2: the name holds the control character U+009B"),
         ([PAIRS[0], ("Pine", "\n")], "list `office/desk`, item 2: the description is empty"),
     ],
 )
@@ -74,12 +76,15 @@ def test_torn_line_is_named_and_cut(tmp_path):
         read_list_file(file, "office")
     message = str(error.value)
     assert message.startswith(f"{file}:2: expected a JSON object, got")
-    assert len(message) < len(str(file)) + 260
+    assert len(message) < len(str(file)) + 320
 
 
 def test_other_bad_files(tmp_path):
     with pytest.raises(GeoBenchError, match=":1: expected a JSON object, got '\\[1\\]'"):
         read_rows(write(tmp_path, "[1]"))
+    for bad in ('{"Name": "\\ud800", "Natural": "x"}', '{"a":' * 9999):
+        with pytest.raises(GeoBenchError, match=":1: expected a JSON object, got .*(hex escape|recursion limit)"):
+            read_rows(write(tmp_path, bad))
     with pytest.raises(GeoBenchError, match="item 1: expected the texts `Name` and `Natural`, got"):
         read_list_file(write(tmp_path, '{"Name": "Oak", "Description": "One."}'), "office")
     with pytest.raises(GeoBenchError, match="expected the texts"):

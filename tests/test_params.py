@@ -43,6 +43,25 @@ def test_overrides_are_name_and_yaml():
         parse_override("orders")
 
 
+NUMBERS = {
+    "integer": ("resamples=1e300", "resamples=true", "seed=-1", "seed=1.5", "orders=.nan", "orders=.inf", "batch_size='3'", "seed=[1]"),
+    "number": ("tap_temperature=.nan", "tap_temperature=true", "levels=[.inf]", "levels=[true]", "raf_guide=.nan", "max_cost=-.inf"),
+    "at most 15 digits": ("seed=1" + "0" * 400, "seed=0x" + "f" * 9000, "tap_temperature=1e16", "raf_guide=-1e300",
+                          "stealthrank_weights=[1e17,1,1]"),
+    "not valid YAML": ("seed=" + "9" * 5000, "x=" + "[" * 5000, "x={a: [", "seed=2001-13-45"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("said,text", [(said, text) for said, texts in NUMBERS.items() for text in texts], ids=lambda text: text[:20])
+def test_odd_numbers_are_one_clear_line(said, text, capsys):
+    from geobench.__main__ import main
+
+    assert main(["run", "--dry-run", "-p", text]) == 2
+    shown = capsys.readouterr().err
+    assert shown.count("\n") == 1 and len(shown) < 500 and shown.startswith("error: ") and text.partition("=")[0] in shown
+    assert {"integer": "", "number": ""}.get(said, said) in shown
+
+
 @pytest.mark.parametrize("role, why", [("white_box", "gradients"), ("reference_model", "log-probabilities of a given text")])
 def test_what_an_api_cannot_do_is_refused_before_anything_runs(role, why):
     with pytest.raises(GeoBenchError, match=f"{role}: `gpt-4o-mini` is served over an API, which does not give {why}"):

@@ -68,7 +68,7 @@ def test_a_bad_list_does_not_stop_other_data_sets(elsewhere, capsys):
     ("e.jsonl", b"[1]\n", "e.jsonl:1: expected a JSON object"),
     ("e.jsonl", b'{"dataset": "mine", "list": "pots", "target": 1.5, "text": "x"}', "whole-number target"),
     ("e.jsonl", b'{"dataset": "mine", "list": "pots", "target": 1, "text": 7}', "give either suffix or text"),
-    ("e.jsonl", b'{"dataset": "mine", "list": "pots", "target": 1, "text": "\\u0000"}', "NUL"),
+    ("e.jsonl", b'{"dataset": "mine", "list": "pots", "target": 1, "text": "\\u0000"}', "the text holds the control character U+0000"),
     ("e.txt", b"", "expected a .csv or .jsonl file"),
 ])  # fmt: skip
 def test_bad_external_edits(name, content, said, elsewhere, capsys):

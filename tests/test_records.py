@@ -87,6 +87,47 @@ def test_broken_files_are_named(tmp_path):
         read_records(path)
 
 
+@pytest.mark.parametrize(
+    "record,said",
+    [
+        (unit(1, text=5), "r.jsonl:2: text: expected a text, got '5'"),
+        (unit(True), "r.jsonl:2: target: expected a whole number, got 'True'"),
+        (unit("1"), "r.jsonl:2: target: expected a whole number, got '1'"),
+        (unit(1) | {"dataset": ["d"]}, "r.jsonl:2: dataset: expected a text"),
+        (unit(1) | {"list": {"a": 1}}, "r.jsonl:2: list: expected a text"),
+        (unit(1, text="\ud800"), "r.jsonl:2: not a JSON record"),
+    ],
+)
+def test_records_of_wrong_kinds_are_named(tmp_path, record, said):
+    path = tmp_path / "r.jsonl"
+    path.write_text(json.dumps({"fingerprint": PRINT}) + "\n" + json.dumps(record) + "\n")
+    for read in (lambda: read_records(path), lambda: Records(path, PRINT)):
+        with pytest.raises(GeoBenchError, match=said):
+            read()
+
+
+@pytest.mark.parametrize("line", ["[" * 5000, '{"a":' * 5000])
+def test_endless_nesting_is_no_record(tmp_path, line):
+    (tmp_path / "r.jsonl").write_text(json.dumps({"fingerprint": {}}) + f"\n{line}\n")
+    with pytest.raises(GeoBenchError, match="r.jsonl:2: not a JSON record"):
+        read_records(tmp_path / "r.jsonl")
+
+
+@pytest.mark.parametrize("first", [[1], 3, None])
+def test_a_fingerprint_is_a_mapping(tmp_path, first):
+    (tmp_path / "r.jsonl").write_text(json.dumps({"fingerprint": first}) + "\n")
+    with pytest.raises(GeoBenchError, match="r.jsonl:1: expected the fingerprint line"):
+        Records(tmp_path / "r.jsonl", PRINT)
+
+
+@pytest.mark.parametrize("more", [{"text": "\ud800"}, {"score": float("nan")}])
+def test_what_no_file_can_hold_is_refused_and_nothing_is_written(tmp_path, more):
+    with Records(tmp_path / "r.jsonl", PRINT) as records:
+        with pytest.raises(GeoBenchError, match="r.jsonl: expected finite numbers and text that a file can hold, got .*target"):
+            records.append(unit(1, **more))
+        assert records.done == {} and read_records(tmp_path / "r.jsonl") == []
+
+
 UNIT = {"dataset": "d", "list": "l", "target": 1}
 
 
@@ -96,5 +137,9 @@ def test_a_unit_comes_once_unless_its_text_is_another(tmp_path):
     assert sound([first, again, first], tmp_path / "x") == [first, again, first]  # an edit made anew twice, back to its first text
     with pytest.raises(GeoBenchError, match="x:3: d/l, target 1: this target comes twice"):
         sound([first, first], tmp_path / "x")
+    two = [UNIT | {"variant": "tap"}, UNIT | {"variant": "sts"}]
+    assert sound(two, tmp_path / "x") == two  # one target, two variants
+    with pytest.raises(GeoBenchError, match="x:3: d/l, target 1: this target comes twice"):
+        sound([two[0], two[0]], tmp_path / "x")
     with pytest.raises(GeoBenchError, match="x:2: a record without list, ranks"):
         sound([{"dataset": "d", "target": 1}], tmp_path / "x", ("ranks",))

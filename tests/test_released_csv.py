@@ -37,7 +37,7 @@ def test_our_own_table_is_read(tmp_path):
         ({"kvr": None}, "kvr: expected a number"),
         ({"r_after": 12}, "r_after: expected ranks from 1 to 11"),
         ({"r_before": 0.5}, "r_before: .*from 1 to 11"),
-        ({"ranks_after": "[6, 12]"}, "ranks_after: expected ranks from 1 to 11"),
+        ({"ranks_after": "[6, 12]"}, "ranks_after: expected whole ranks from 1 to 11"),
         ({"ranks_before": "[]"}, "ranks_before: missing original"),
         ({"ranks_after": "[1, 6]"}, "ranks_after: median 3.5, but the record says 6"),
         ({"nrg": 0.5}, "nrg: ranks give 0.0555556, but the record says 0.5"),
@@ -48,12 +48,22 @@ def test_our_own_table_is_read(tmp_path):
         ({"dataset": None}, "line 2: expected a dataset, got 'nan'"),
         ({"category": None}, "line 2: expected a list, got 'nan'"),
         ({"ranker": None}, "line 2: expected a ranker, got 'nan'"),
+        ({"category": "bookz"}, "line 2: `stsdata` has no list `bookz`. Did you mean `books`"),
+        ({"ranks_before": "[6.5]"}, "ranks_before: expected whole ranks"),
+        ({"ranks_before": "[" * 5000}, "ranks_before: missing original"),
+        ({"kvr": 1.01}, "kvr: expected a number from 0 to 1, got '1.01'"),
+        ({"kvr": -0.01}, "kvr: expected a number from 0 to 1, got '-0.01'"),
         ({"kvr": 7}, "kvr: expected a number from 0 to 1, got '7'"),
     ],
 )
 def test_bad_records_are_refused_by_name(tmp_path, change, said):
     with pytest.raises(GeoBenchError, match=said):
         read_released(folder_of(tmp_path, ROW | change))
+
+
+@pytest.mark.parametrize("kvr", [0, 1, 0.5])
+def test_a_kvr_may_be_any_share_with_both_ends(tmp_path, kvr):
+    assert read_released(folder_of(tmp_path, ROW | {"kvr": kvr})).kvr.tolist() == [kvr]
 
 
 def test_a_target_that_comes_twice(tmp_path):

@@ -72,6 +72,64 @@ def test_a_file_that_is_no_store_is_named(tmp_path):
         ReplyStore(tmp_path / "x")
 
 
+def test_a_lone_surrogate_is_kept_as_it_came(store, tmp_path):
+    asked, reply = ASKED | {"messages": [{"role": "user", "content": "x\ud800"}]}, {"text": "\udfff \\ud800"}
+    store.put(asked, reply, True)
+    assert ReplyStore().get(key_of(asked)) == reply
+    assert main(["replies", "export", "--to", str(tmp_path / "out.jsonl")]) == 0
+    assert json.loads((tmp_path / "out.jsonl").read_text("utf-8"))["reply"] == reply
+
+
+@pytest.mark.parametrize(
+    "made,said",
+    [
+        ("create table people (name text)", "not a reply store: it holds a table 'people' of 'name'"),
+        ("create table replies (a int)", "not a reply store: it holds a table 'replies' of 'a'"),
+    ],
+)
+@pytest.mark.parametrize("action", ["show", "prune", "export"])
+def test_another_database_is_refused_and_stays_as_it_is(tmp_path, monkeypatch, capsys, action, made, said):
+    file = tmp_path / "other.sqlite"
+    base = sqlite3.connect(file)
+    base.execute(made)
+    base.commit()
+    base.close()
+    before = file.read_bytes()
+    monkeypatch.setenv("GEOBENCH_REPLIES", str(file))
+    assert main(["replies", action, "--to", str(tmp_path / "out")]) == 2
+    shown = capsys.readouterr().err
+    assert said in shown and shown.count("\n") == 1 and file.read_bytes() == before
+
+
+@pytest.mark.parametrize("action", ["show", "prune", "export"])
+def test_a_file_that_is_no_database_is_refused_by_the_command(tmp_path, monkeypatch, capsys, action):
+    (tmp_path / "x.sqlite").write_bytes(b"not a database " * 100)
+    monkeypatch.setenv("GEOBENCH_REPLIES", str(tmp_path / "x.sqlite"))
+    assert main(["replies", action, "--to", str(tmp_path / "out")]) == 2
+    assert "x.sqlite: not a usable reply store" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ending", ["", "-wal", "-shm", "link"])
+def test_an_export_never_goes_onto_the_store_itself(store, capsys, ending):
+    store.put(ASKED, REPLY, True)
+    to = store.file.with_name(store.file.name + ending)
+    if ending == "link":
+        to = store.file.parent / "link.jsonl"
+        to.symlink_to(store.file)
+    assert main(["replies", "export", "--to", str(to)]) == 2
+    assert "replies export: expected --to FILE.jsonl, a file that is not the store, got" in capsys.readouterr().err
+    assert ReplyStore().get(key_of(ASKED)) == REPLY
+
+
+def test_rows_that_are_no_json_are_named(store, capsys):
+    for asked, reply in (('{"model": {"model": "mini"}}', "[" * 5000), ("no json", "{}")):
+        with store._db:
+            store._db.execute("insert or replace into replies values ('k', ?, ?, 1)", (asked, reply))
+        assert main(["replies", "export", "--to", str(store.file.parent / "out.jsonl")]) == 2
+        assert "replies.sqlite: reply 'k': expected JSON, got" in capsys.readouterr().err
+    assert main(["replies", "show"]) == 2 and "replies.sqlite: could not read (malformed JSON)" in capsys.readouterr().err
+
+
 def test_the_command_shows_exports_and_prunes(store, tmp_path, capsys):
     store.put(ASKED, REPLY, True, ("/runs/a", "mini", 10, 2, 0.25))
     store.put(ASKED | {"sample": 1}, {"text": "", "finish": "stop"}, False)

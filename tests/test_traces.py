@@ -55,3 +55,16 @@ def test_an_attack_is_paired_with_the_random_search_of_its_model():
     assert (row["variant"], row["targets"], row["difference"], row["share_better"]) == ("sts__m", 2, 0.5, 0.0)  # -1 against -1 and -2
     assert row["rank_difference"] == -2.0 and row["forward_ratio"] == 2.0  # ranks 2 against 4
     assert len(control_table(mine)) == 0
+
+
+def test_of_several_rows_the_lowest_counts_and_of_a_suffix_tested_twice_its_best_rank():
+    def rows(change, ranks):
+        return [{"step": n, "row": row, "loss": 1.0, "objective": 3.0 + (change[row] if n else 0.0), "suffix": f"s{n}",
+                 "mean_rank": float(ranks[row])} for row in (0, 1) for n in (0, 1)]  # fmt: skip
+
+    head = {"dataset": "d", "list": "l", "target": 1, "suffix": "s1", "tokens": {"forward": 1, "backward": 0}}
+    mine = head | {"variant": "sts__m", "trace": rows((-1.0, -3.0), (2, 4))}
+    other = head | {"variant": "random_search__m", "trace": rows((-2.0, -0.5), (6, 3))}
+    (row,) = control_table([mine, other], 100).to_dict("records")
+    assert row["difference"] == -1.0 and row["rank_difference"] == -1.0  # -3 against -2; ranks 2 against 3
+    assert row["share_better"] == 1.0

@@ -16,6 +16,7 @@ from geobench import paths, sources
 from geobench.errors import GeoBenchError, came, nearest
 from geobench.lists import Item, RankList, make_list, noun_of, read_list_file, read_rows
 from geobench.sampling import draw
+from geobench.yaml_values import read_mapping
 
 __all__ = [
     "Item",
@@ -48,11 +49,9 @@ def load_embedded(root: Path | None = None, only: str = "*") -> dict[str, list[R
     root/nouns.yaml maps "<dataset>/<list>" to a query noun; a list without one takes `noun_of`, and a noun
     without a list raises GeoBenchError.
     """
-    import yaml
-
     root = Path(root or paths.EMBEDDED)
     table = root / "nouns.yaml"
-    nouns = (yaml.safe_load(table.read_text("utf-8")) or {}) if table.exists() else {}
+    nouns = read_mapping(table) if table.exists() else {}
     nouns = {key: noun for key, noun in nouns.items() if only in ("*", key.split("/")[0])}
     found: dict[str, list[RankList]] = {}
     for file in sorted(root.glob(f"{'*' if only == '*' else glob.escape(only)}/*.jsonl"), key=lambda file: (file.parent.name, file.stem)):

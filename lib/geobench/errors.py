@@ -11,7 +11,10 @@ class DoesNotFit(GeoBenchError):
 
 def came(value: object, limit: int = 200) -> str:
     """First `limit` characters of what came instead, as one line."""
-    text = " ".join(str(value).split())
+    try:
+        text = " ".join(str(value).split())
+    except (ValueError, RecursionError):  # Python writes no number of thousands of digits, and nothing nested without end
+        text = f"a {type(value).__name__} too large to be shown"
     return repr(text if len(text) <= limit else text[:limit] + "...")
 
 

@@ -7,6 +7,8 @@ samples. STS files rank every suffix many times: `selection` picks one of a targ
 other ranks; `orders` is one rank or the median of half of them.
 """
 
+import math
+import warnings
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +16,7 @@ import numpy as np
 
 from geobench.lists import read_rows
 from geobench.metrics import nrg, promote, success
-from geobench.released import check_ranks, head_of, named, origin, record_files
+from geobench.released import origin, record_files, target_row
 
 TRACE_FACTORS = {
     "selection": ("best of all", "last", "held out"),
@@ -25,13 +27,23 @@ SAMPLE_FACTORS = {"selection": ("on the same ranks", "on other ranks"), "orders"
 
 
 def read_raw(folder: Path, kind: str) -> dict[str, list[dict]]:
-    """Raw rows by variant and data set: `trace` rows that have an iteration 0, or `ranks_before` rows; heads are checked."""
+    """Raw rows by variant and data set: `trace` rows that have an iteration 0, or `ranks_before` rows that can be halved.
+
+    Rows are checked as `read_released` checks them; a warning counts those with a single rank before or after.
+    """
     found: dict[str, list[dict]] = {}
     for file in (f for f in record_files(folder) if f.suffix == ".jsonl"):
+        single = 0
         for number, row in enumerate(read_rows(file), 1):
-            head = head_of(row, origin(file), f"{file.name} line {number}")
-            if kind in row and (kind != "trace" or any(step.get("iteration") == 0 for step in row["trace"])):
-                found.setdefault(f"{head['variant']}, {head['dataset']}", []).append(row | head)
+            head = target_row(row, origin(file), number)
+            if kind not in row or (kind == "trace" and math.isnan(head["r_before"])):
+                continue
+            if kind == "ranks_before" and min(len(row["ranks_before"]), len(row["ranks_after"])) < 2:
+                single += 1
+                continue
+            found.setdefault(f"{head['variant']}, {head['dataset']}", []).append(row | head)
+        if single:
+            warnings.warn(f"{file.name}: {single} records with a single rank cannot be halved; the ladder leaves them out", stacklevel=2)
     return found
 
 
@@ -64,7 +76,6 @@ def _table(found):
 
 def _grid(row: dict) -> np.ndarray:
     """Ranks, checkpoints x rows of the batch, in order of iteration; a torn last checkpoint is filled with the row's last rank."""
-    check_ranks([step["rank"] for step in row["trace"]], row["L"], f"{named(row)}: trace")
     steps: dict[int, list] = {}
     for step in row["trace"]:
         steps.setdefault(step["iteration"], []).append(step["rank"])

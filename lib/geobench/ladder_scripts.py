@@ -102,13 +102,12 @@ class Scripts:
     def table(self, variant: str, config: dict):
         """Per-target table of a variant under one configuration (a setting per factor)."""
         count = 1 if config.get("orders") == "one" else self.rule.count
-        best: dict[tuple, dict] = {}
+        tried: dict[tuple, list[dict]] = {}
         for record in (r for r in self._records(config) if r["variant"] in ("clean", variant)):
-            record = record | {"orders": [list(o) for o in record["orders"]][:count], "ranks": record["ranks"][:count]}
-            kept = best.setdefault(unit(record), record)
-            if record["target"] and np.median(record["ranks"]) < np.median(kept["ranks"]):  # the earliest on ties
-                best[unit(record)] = record
-        clean, edits = ([r for r in best.values() if (r["target"] is None) == is_clean] for is_clean in (True, False))
+            shown = {"orders": [list(o) for o in record["orders"]][:count], "ranks": record["ranks"][:count]}
+            tried.setdefault(unit(record), []).append(record | shown)
+        best = [min(rows, key=lambda r: np.median(r["ranks"])) for rows in tried.values()]  # the earliest on ties
+        clean, edits = ([r for r in best if (r["target"] is None) == is_clean] for is_clean in (True, False))
         return per_target(clean, edits, self.name, (0.1,))
 
     def _records(self, config: dict) -> list[dict]:

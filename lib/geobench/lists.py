@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from geobench.errors import GeoBenchError, came
+from geobench.json_values import json_lines
 
 # Query nouns that are not the list's name; every other noun is the name with spaces (the release's rule).
 NOUNS = {
@@ -24,7 +25,8 @@ NOUNS = {
     "videogames": "video game",
     "web": "web page",
 }
-CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")  # NUL and terminal escapes; tabs and line ends may stand
+# NUL and terminal escapes (tabs and line ends may stand), and surrogates, which no file can hold
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,12 @@ def noun_of(list_name: str) -> str:
     return NOUNS.get(list_name, one_line(list_name.replace("_", " ")))
 
 
+def refuse_control(text: str, what: str) -> None:
+    """GeoBenchError for text with a control character or a lone surrogate."""
+    if found := CONTROL.search(text):
+        raise GeoBenchError(f"{what} holds the control character U+{ord(found[0]):04X}.")
+
+
 def make_list(dataset: str, name: str, noun: str | None, rows: Iterable, strict: bool = True) -> RankList:
     """Checked list from (name, description) pairs or Items; without a noun it takes `noun_of(name)`.
 
@@ -72,8 +80,7 @@ def make_list(dataset: str, name: str, noun: str | None, rows: Iterable, strict:
     rows = [(row.name, row.description) if isinstance(row, Item) else row for row in rows]
     items = tuple(Item(one_line(item), str(text).strip()) for item, text in rows)
     where = f"list `{dataset}/{name}`"
-    if found := CONTROL.search(dataset + name):
-        raise GeoBenchError(f"{where}: its name holds the control character U+{ord(found[0]):04X}.")
+    refuse_control(dataset + name, f"{where}: its name")
     if len(items) < 2:
         raise GeoBenchError(f"{where}: expected two items or more, got {len(items) or 'an empty list'}.")
     first: dict[str, int] = {}
@@ -82,8 +89,7 @@ def make_list(dataset: str, name: str, noun: str | None, rows: Iterable, strict:
             lacks = "description" if item.name else "name"
             raise GeoBenchError(f"{where}, item {i}: the {lacks} is empty, got {came(rows[i - 1])}.")
         for label, text in (("name", item.name), ("description", item.description)):
-            if found := CONTROL.search(text):
-                raise GeoBenchError(f"{where}, item {i}: the {label} holds the control character U+{ord(found[0]):04X}.")
+            refuse_control(text, f"{where}, item {i}: the {label}")
         j = first.setdefault(item.name.casefold(), i)
         if strict and j != i:
             raise GeoBenchError(f"{where}: items {j} and {i} share the name {came(item.name)}.")
@@ -92,20 +98,10 @@ def make_list(dataset: str, name: str, noun: str | None, rows: Iterable, strict:
 
 def read_rows(path: Path) -> list[dict]:
     """Objects of a JSON-lines file (UTF-8, LF or CRLF, blank lines skipped); errors name file and line."""
-    try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise GeoBenchError(f"{path}: not a readable UTF-8 file ({came(error)}).") from None
     rows = []
-    for number, line in enumerate(text.split("\n"), 1):  # not splitlines: U+2028 may stand inside a string
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except ValueError:
-            row = None
+    for number, row in json_lines(path):
         if not isinstance(row, dict):
-            raise GeoBenchError(f"{path}:{number}: expected a JSON object, got {came(line)}.")
+            raise GeoBenchError(f"{path}:{number}: expected a JSON object, got {came(json.dumps(row))}.")
         rows.append(row)
     return rows
 

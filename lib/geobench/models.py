@@ -4,10 +4,9 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 
-import yaml
-
 from geobench import paths
 from geobench.errors import GeoBenchError, came, nearest
+from geobench.yaml_values import parse_yaml
 
 READ_OUTS = ("attention", "generate", "cross_encoder", "bi_encoder", "bm25")
 
@@ -81,10 +80,10 @@ def registry(path: Path | None = None) -> dict[str, ModelSpec]:
     """All registered models by name."""
     path = path or paths.PARAMS / "models.yaml"
     try:
-        rows = yaml.safe_load(path.read_text(encoding="utf-8"))["models"]
+        rows = parse_yaml(path.read_bytes())["models"]
         if not isinstance(rows, dict):
             raise TypeError(f"`models` is {came(rows)}")
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError) as error:
+    except (OSError, GeoBenchError, KeyError, TypeError) as error:
         raise GeoBenchError(f"{path}: expected YAML with a mapping `models` of names to rows ({came(error)})") from error
     return {name: _spec(name, row) for name, row in rows.items()}
 

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-import yaml
 from pydantic import ConfigDict, Field, ValidationError, field_validator
 
 from geobench import paths
@@ -11,7 +10,7 @@ from geobench.attacks.params import Orders, WhiteBoxParams
 from geobench.errors import GeoBenchError, came, nearest
 from geobench.executors.params import ExecutorParams
 from geobench.search.params import SearchParams
-from geobench.yaml_values import parse_yaml
+from geobench.yaml_values import parse_yaml, read_mapping
 
 RESULT_FREE = {"batch_size", "checkpoint_every", "notebooks", "max_cost", *ExecutorParams.model_fields}  # never part of a result's identity
 
@@ -142,10 +141,7 @@ def parse_override(text: str) -> tuple[str, object]:
     name, sign, value = text.partition("=")
     if not sign or not name:
         raise GeoBenchError(f"-p expects name=value, got {came(text)}")
-    try:
-        return name.strip(), parse_yaml(value)
-    except yaml.YAMLError as error:
-        raise GeoBenchError(f"-p {name}: the value is not YAML: {came(value)}") from error
+    return name.strip(), parse_yaml(value, f"-p {came(name, 60)}={came(value, 60)}")
 
 
 def load(profile: str = "smoke", overrides: dict | None = None) -> Params:
@@ -154,18 +150,8 @@ def load(profile: str = "smoke", overrides: dict | None = None) -> Params:
         raise GeoBenchError(f"unknown profile `{profile}`.{nearest(profile, profiles())}")
     merged: dict = {}
     for layer in (paths.PARAMS / "base.yaml", paths.PARAMS / f"{profile}.yaml"):
-        merged |= _mapping(layer)
+        merged |= read_mapping(layer)
     return check(merged | (overrides or {}))
-
-
-def _mapping(file: Path) -> dict:
-    try:
-        values = parse_yaml(file.read_text(encoding="utf-8")) or {}
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise GeoBenchError(f"{file.name}: not valid YAML: {came(error)}") from error
-    if not isinstance(values, dict):
-        raise GeoBenchError(f"{file.name}: expected a mapping of names to values, got {came(values)}")
-    return values
 
 
 def check(values: dict) -> Params:

@@ -9,10 +9,9 @@ import json
 import re
 from functools import cache
 
-import yaml
-
 from geobench.errors import GeoBenchError, came, nearest
 from geobench.paths import PARAMS
+from geobench.yaml_values import parse_yaml
 
 PROMPTS = PARAMS / "prompts"
 # What each prompt file must hold: per text the placeholders that it may hold, * for those that it must.
@@ -40,10 +39,7 @@ def _canonical(folder, name: str) -> str:
     known = {path.stem: path for path in folder.glob("*.yaml")}
     if name not in known:
         raise GeoBenchError(f"no prompt `{name}` in {folder}; there are {', '.join(sorted(known))}")
-    try:
-        content = yaml.safe_load(known[name].read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        raise GeoBenchError(f"prompt `{name}`: not valid YAML: {came(error)}") from error
+    content = parse_yaml(known[name].read_bytes(), f"prompt `{name}`")
     if not isinstance(content, dict):
         raise GeoBenchError(f"prompt `{name}`: expected a mapping, got {came(content)}")
     return json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))

@@ -11,9 +11,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from geobench.errors import GeoBenchError, came
+from geobench.json_values import parse_json, require_kinds
 from geobench.locking import take
 
 UNIT = ("dataset", "list", "target")
+KINDS = {"dataset": str, "list": str, "target": int, "variant": str, "text": str, "text_sha": str, "suffix": str}
 MAKERS = {"edits": "notebooks 02 to 04", "ranks": "notebook 05_ranking", "scores": "notebook 06_detection"}  # by folder of a run
 
 
@@ -100,7 +102,10 @@ class Records:
         self._note(record)
 
     def _write(self, row: dict) -> None:
-        line = (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+        try:
+            line = (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+        except ValueError as error:  # nan, or a lone surrogate
+            raise GeoBenchError(f"{self.path}: expected finite numbers and text that a file can hold, got {came(row)} ({error})") from error
         start = self.path.stat().st_size
         try:
             written = 0
@@ -139,7 +144,7 @@ def _scan(path: Path, mend: bool = False) -> Iterator[dict]:
                     _cut(path, whole)
                 return
             row = _row(path, number, line)
-            if number == 1 and set(row) != {"fingerprint"}:
+            if number == 1 and not (set(row) == {"fingerprint"} and isinstance(row["fingerprint"], dict)):
                 raise GeoBenchError(f"{path}:1: expected the fingerprint line, got {came(row)}")
             whole += len(line)
             yield row
@@ -147,9 +152,10 @@ def _scan(path: Path, mend: bool = False) -> Iterator[dict]:
 
 def _row(path: Path, number: int, line: bytes) -> dict:
     try:
-        row = json.loads(line)
+        row = parse_json(line)
     except ValueError as error:
         raise GeoBenchError(f"{path}:{number}: not a JSON record: {came(line.decode(errors='replace'))}") from error
     if not isinstance(row, dict):
         raise GeoBenchError(f"{path}:{number}: expected a JSON object, got {came(row)}")
+    require_kinds(row, KINDS, f"{path}:{number}")
     return row

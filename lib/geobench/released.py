@@ -9,7 +9,6 @@ many ranks before and after, whose medians count. KVR is read off the suffix wit
 import json
 import math
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +16,12 @@ import numpy as np
 from geobench import paths
 from geobench.detectors.keywords import flag, load_lexicon
 from geobench.errors import GeoBenchError, came, nearest
+from geobench.json_values import require_kinds
 from geobench.lists import read_rows
+from geobench.released_lists import dataset_of, lengths, require_list
 
-LENGTH = {"ragroll": 8, "stsdata": 10, "llm_rank_optimizer": 10, "rewrite_to_rank": 10, "cseo": 10}  # items of the longest list
 NOT_READ = (".gz", ".zip", ".bz2", ".xz", ".zst", ".tar", ".tgz", ".json", ".ndjson", ".tsv", ".parquet", ".xlsx")
+KINDS = {"variant": str, "method": str, "model": str, "dataset": str, "list": str, "target": int, "run": int, "L": int}
 UNIT = ["variant", "ranker", "dataset", "list", "target", "run"]
 
 
@@ -95,17 +96,10 @@ def check_method(variant: str, where: str) -> str:
     return variant
 
 
-@cache
-def _lengths() -> dict[str, int]:
-    from geobench.catalog import load_embedded
-
-    return LENGTH | {name: max(map(len, lists)) for name, lists in load_embedded().items()}
-
-
 def origin(file: Path) -> Origin:
     """What the name of a trace file says."""
     stem = file.stem
-    dataset = next((d for d in sorted(_lengths(), key=len, reverse=True) if stem == d or stem.endswith(f"_{d}")), None)
+    dataset = next((d for d in sorted(lengths(), key=len, reverse=True) if stem == d or stem.endswith(f"_{d}")), None)
     head = stem.removesuffix(dataset).rstrip("_") if dataset else stem
     method, _, model = head.partition("_")
     named_so = method if method in known_methods() or (dataset and method) else None
@@ -114,21 +108,21 @@ def origin(file: Path) -> Origin:
 
 def _read_lines(file: Path) -> list[dict]:
     source, rows = origin(file), read_rows(file)
-    out = [_row(row, source, number) for number, row in enumerate(rows, 1)]
+    out = [target_row(row, source, number) for number, row in enumerate(rows, 1)]
     if not out:
         raise GeoBenchError(f"{file.name}: holds no records")
     return out
 
 
-def _row(row: dict, source: Origin, number: int) -> dict:
-    """One JSON record as a per-target row."""
+def target_row(row: dict, source: Origin, number: int) -> dict:
+    """One JSON record as a per-target row; GeoBenchError names the record and what is wrong with it."""
     where = f"{source.file} line {number}"
     head = head_of(row, source, where)
     name = named(head)
     if "trace" in row:
         before, after, suffix = _from_trace(row["trace"], head, name)
     elif "ranks_before" in row and "ranks_after" in row:
-        ranks = [check_ranks(row[k], head["L"], f"{name}: {k}") for k in ("ranks_before", "ranks_after")]
+        ranks = [check_ranks(row[k], head["L"], f"{name}: {k}", whole=True) for k in ("ranks_before", "ranks_after")]
         before, after, suffix = float(np.median(ranks[0])), float(np.median(ranks[1])), _text(row.get("suffix"), name)
     else:
         raise GeoBenchError(f"{where}: expected a `trace`, or `ranks_before` and `ranks_after`, got {came(json.dumps(row))}")
@@ -138,36 +132,30 @@ def _row(row: dict, source: Origin, number: int) -> dict:
 def head_of(row: dict, source: Origin, where: str) -> dict:
     """{"variant", "dataset", "list", "target", ...} of a record, from its own fields, else from where its file stood."""
     guess = "stealthrank" if "trace" in row and "model" not in row else "raf" if "trace" in row else "sts"
+    require_kinds(row, KINDS, where)
     method, model = row.get("method") or source.method or guess, row.get("model") or source.model
     variant = check_method(row.get("variant") or (f"{method}__{model}" if model else method), where)
-    dataset = row.get("dataset") or source.dataset or _dataset_of(row.get("list"))
+    dataset = row.get("dataset") or source.dataset or dataset_of(row.get("list"))
     target, lst = row.get("target"), row.get("list")
-    if dataset is None or not isinstance(lst, str):
+    if dataset is None or lst is None:
         raise GeoBenchError(f"{where}: expected a list and its data set (in the row or at the end of the file's name), got {came(lst)}")
-    size = row.get("L", _lengths().get(dataset))
-    if not isinstance(size, int) or size < 2:
+    require_list(dataset, lst, where)
+    size = row.get("L", lengths().get(dataset))
+    if size is None or not 2 <= size <= 10**6:
         raise GeoBenchError(f"{where}: unknown length of the lists of `{dataset}`; give `L` in each row, got {came(size)}")
     head = {"file": source.file, "variant": variant, "ranker": model or "unknown", "dataset": dataset, "list": lst, "target": target,
             "run": row.get("run", 1), "L": size}  # fmt: skip
-    if not isinstance(target, int) or not 1 <= target <= size:
+    if target is None or not 1 <= target <= size:
         raise GeoBenchError(f"{named(head)}: expected a target from 1 to {size}")
     return head
-
-
-def _dataset_of(lst) -> str | None:
-    """The one public data set that has a list of this name."""
-    from geobench.sources import public_datasets
-
-    have = [name for name, source in public_datasets().items() if lst in source.files]
-    return have[0] if len(have) == 1 else None
 
 
 def _from_trace(trace, head: dict, name: str) -> tuple[float, float, str]:
     """(before or nan, best rank, its suffix)."""
     if not isinstance(trace, list) or not trace or not all(isinstance(s, dict) and {"iteration", "rank"} <= set(s) for s in trace):
         raise GeoBenchError(f"{name}: expected a trace of iteration, rank and suffix, got {came(trace)}")
-    check_ranks([step["rank"] for step in trace], head["L"], f"{name}: trace")
-    if odd := [s for s in trace if not isinstance(s["iteration"], int)]:
+    check_ranks([step["rank"] for step in trace], head["L"], f"{name}: trace", whole=True)
+    if odd := [s for s in trace if type(s["iteration"]) is not int]:
         raise GeoBenchError(f"{name}: trace: expected whole numbers as iterations, got {came(odd[0]['iteration'])}")
     first = next((step for step in trace if step["iteration"] == 0), None)
     if first is None and head["variant"].split("__")[0] != "raf":
@@ -182,13 +170,13 @@ def _text(suffix, name: str) -> str:
     return suffix
 
 
-def check_ranks(values, size: int, what: str) -> np.ndarray:
-    """Ranks as numbers; GeoBenchError for none, nan, or any outside 1..L+1."""
+def check_ranks(values, size: int, what: str, whole: bool = False) -> np.ndarray:
+    """Ranks as numbers; GeoBenchError for none, nan, any outside 1..L+1, or (where `whole`: no medians) a fraction."""
     if not isinstance(values, list) or not values:
         kind = "missing original" if "before" in what else "missing ranks"
         raise GeoBenchError(f"{what}: {kind}: expected a list of ranks, got {came(values)}")
     for value in values:
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not number or math.isnan(value) or not 1 <= value <= size + 1:
-            raise GeoBenchError(f"{what}: expected ranks from 1 to {size + 1} (L + 1: missing), got {came(value)}")
+        if not number or not 1 <= value <= size + 1 or (whole and value != int(value)):
+            raise GeoBenchError(f"{what}: expected {'whole ' * whole}ranks from 1 to {size + 1} (L + 1: missing), got {came(value)}")
     return np.asarray(values, dtype=float)

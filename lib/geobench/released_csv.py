@@ -5,7 +5,6 @@ ranks_after (JSON lists), nrg, success@0.1, promote@0.1, kvr. Our own `per_targe
 Tables of texts (`instances_*`) and of lists hold no ranks and are passed over.
 """
 
-import json
 import math
 from pathlib import Path
 
@@ -13,8 +12,10 @@ import numpy as np
 import pandas as pd
 
 from geobench.errors import GeoBenchError, came
+from geobench.json_values import parse_json
 from geobench.metrics import nrg, promote, success
 from geobench.released import check_method, check_ranks, named
+from geobench.released_lists import require_list
 
 RENAMED = {"method": "variant", "category": "list", "target_idx": "target"}
 NEEDED = ["variant", "dataset", "list", "target", "L", "r_before", "r_after"]
@@ -56,6 +57,7 @@ def _row(row: dict, file: Path, number: int) -> dict:
         raise GeoBenchError(f"{named(head | {'target': row['target']})}: {broken[0]}: expected a whole number, got {came(row[broken[0]])}")
     head |= {"target": int(numbers["target"]), "L": int(numbers["L"])}
     name = named(head)
+    require_list(head["dataset"], head["list"], where)
     if head["L"] < 2 or not 1 <= head["target"] <= head["L"]:
         raise GeoBenchError(f"{name}: expected a target from 1 to L, in a list of L >= 2 items; L is {head['L']}")
     for side in ("before", "after"):
@@ -91,10 +93,10 @@ def _check_median(text, stored: float, size: int, what: str) -> None:
     if text is None or (isinstance(text, float) and math.isnan(text)):
         return
     try:
-        ranks = json.loads(text)
+        ranks = parse_json(text)
     except (TypeError, ValueError):
         ranks = None
-    median = float(np.median(check_ranks(ranks, size, what)))
+    median = float(np.median(check_ranks(ranks, size, what, whole=True)))
     if median != stored:
         raise GeoBenchError(f"{what}: median {median:g}, but the record says {stored:g}")
 

@@ -22,6 +22,10 @@ create table if not exists costs (
   tokens_out integer not null, dollars real not null, known integer not null);
 create index if not exists costs_run on costs (run);
 """
+COLUMNS = {
+    "replies": {"key", "asked", "reply", "served"},
+    "costs": {"number", "run", "model", "key", "tokens_in", "tokens_out", "dollars", "known"},
+}
 
 
 def store_file() -> Path:
@@ -35,7 +39,9 @@ def key_of(asked: dict) -> str:
 
 
 def _json(value) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    """Canonical JSON; a lone surrogate, which SQLite cannot hold, stands as its escape and comes back as itself."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 class ReplyStore:
@@ -47,16 +53,32 @@ class ReplyStore:
         self._lock = threading.Lock()
         try:
             self._db = sqlite3.connect(self.file, timeout=60, isolation_level="IMMEDIATE", check_same_thread=False)
+            self._require_ours()
             self._db.execute("pragma journal_mode=wal")
             self._db.execute("pragma synchronous=normal")
             self._db.executescript(TABLES)
         except sqlite3.DatabaseError as error:
             raise GeoBenchError(f"{self.file}: not a usable reply store ({error}); move it away, or set GEOBENCH_REPLIES") from error
 
+    def _require_ours(self) -> None:
+        """GeoBenchError for a database with tables that are not the store's, before anything of it is changed."""
+        for (table,) in self._db.execute("select name from sqlite_master where type = 'table' and name not like 'sqlite%'").fetchall():
+            columns = {row[1] for row in self._db.execute("select * from pragma_table_info(?)", (table,))}
+            if COLUMNS.get(table) != columns:
+                self._db.close()
+                found = f"a table {came(table, 40)} of {came(', '.join(sorted(columns)))}"
+                raise GeoBenchError(f"{self.file}: not a reply store: it holds {found}; set GEOBENCH_REPLIES to the store")
+
     def get(self, key: str) -> dict | None:
         """The reply of this key, if there is one that may be served."""
         rows = self._read("select reply from replies where key = ? and served", (key,))
-        return json.loads(rows[0][0]) if rows else None
+        return self._parsed(key, rows[0][0]) if rows else None
+
+    def _parsed(self, key: str, text: str) -> dict:
+        try:
+            return json.loads(text)
+        except (ValueError, TypeError, RecursionError):
+            raise GeoBenchError(f"{self.file}: reply {came(key, 64)}: expected JSON, got {came(text)}") from None
 
     def put(self, asked: dict, reply: dict, served: bool, cost: tuple | None = None, instead_of: int | None = None) -> None:
         """Keep a reply and its cost (see `pay`) in one transaction; a served reply is never replaced by one that may not be."""
@@ -96,8 +118,11 @@ class ReplyStore:
             raise GeoBenchError(f"{self.file}: could not write ({error}); everything finished is kept: run again to resume") from error
 
     def _read(self, sql: str, values: tuple = ()) -> list[tuple]:
-        with self._lock:
-            return self._db.execute(sql, values).fetchall()
+        try:
+            with self._lock:
+                return self._db.execute(sql, values).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise GeoBenchError(f"{self.file}: could not read ({error})") from error
 
     def spent(self, run: str) -> float:
         """US dollars that a run has paid, with the upper bounds of what it may have paid."""
@@ -115,7 +140,7 @@ class ReplyStore:
         """Every kept reply as {"key", "asked", "reply", "served"}, by key; of one model, if given."""
         where = "where json_extract(asked, '$.model.model') = ?" if model else ""
         for key, asked, reply, served in self._read(f"select * from replies {where} order by key", (model,) if model else ()):
-            yield {"key": key, "asked": json.loads(asked), "reply": json.loads(reply), "served": bool(served)}
+            yield {"key": key, "asked": self._parsed(key, asked), "reply": self._parsed(key, reply), "served": bool(served)}
 
     def prune(self, model: str | None = None) -> int:
         """Delete a model's replies, or (without a model) those that are never served; costs stay. Returns how many."""
@@ -140,10 +165,10 @@ def command(action: str, model: str | None = None, to: str | None = None) -> lis
             return [f"{store.file}", *("  " + "  ".join(f"{k} {_short(v)}" for k, v in row.items()) for row in store.summary())]
         if action == "prune":
             return [f"{store.prune(model)} replies deleted from {store.file}"]
-        if not to:
-            raise GeoBenchError(f"replies export: expected --to FILE.jsonl, got {came(to)}")
+        if not to or (Path(to).exists() and any(map(Path(to).samefile, store.file.parent.glob(f"{store.file.name}*")))):
+            raise GeoBenchError(f"replies export: expected --to FILE.jsonl, a file that is not the store, got {came(to)}")
         lines = [json.dumps(row, ensure_ascii=False) for row in store.rows(model)]
-        Path(to).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+        Path(to).write_text("".join(f"{line}\n" for line in lines), "utf-8", "backslashreplace")
         return [f"{len(lines)} replies in {to}"]
     finally:
         store.close()

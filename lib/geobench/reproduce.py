@@ -14,7 +14,7 @@ from geobench import paths
 from geobench.errors import GeoBenchError, nearest
 from geobench.inventory import FIGURES
 from geobench.params import RESULT_FREE, load, profiles
-from geobench.yaml_values import parse_yaml
+from geobench.yaml_values import read_mapping
 
 
 def folder_of(run: str) -> Path:
@@ -29,7 +29,7 @@ def folder_of(run: str) -> Path:
 def read_params(folder: Path) -> dict:
     """The values of a run's params.yaml; empty where there is none."""
     file = Path(folder) / "params.yaml"
-    return (parse_yaml(file.read_text(encoding="utf-8")) or {}) if file.exists() else {}
+    return read_mapping(file) if file.exists() else {}
 
 
 def command(folder: Path) -> str:

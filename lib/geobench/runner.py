@@ -17,6 +17,7 @@ from geobench.notebook import execute_notebook
 from geobench.params import RESULT_FREE, Params, load
 from geobench.records import differences
 from geobench.tables import put
+from geobench.yaml_values import read_mapping
 
 RUN_NAME = re.compile(r"\w[\w.-]*")
 GROUPS = {"02_white_box": ("white_box",), "03_black_box": ("black_box", "controls"), "04_rewrites": ("rewrites",)}
@@ -73,9 +74,12 @@ def plan(profile="smoke", overrides=None, run=None, only=(), start=None, force=F
 def _identity_of(file: Path) -> dict:
     """The result-determining values of a run's params.yaml."""
     try:
-        return {k: v for k, v in yaml.safe_load(file.read_text(encoding="utf-8")).items() if k not in RESULT_FREE}
-    except (AttributeError, UnicodeDecodeError, yaml.YAMLError):
-        raise GeoBenchError(f"{file} is damaged; delete it if the folder's other files are to be kept, or use --force") from None
+        saved = read_mapping(file)
+    except GeoBenchError:
+        saved = {}
+    if not saved:
+        raise GeoBenchError(f"{file} is damaged; delete it if the folder's other files are to be kept, or use --force")
+    return {k: v for k, v in saved.items() if k not in RESULT_FREE}
 
 
 def execute(made: Plan, say=print) -> list[dict]:

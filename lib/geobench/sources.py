@@ -19,6 +19,7 @@ from urllib.parse import quote
 from geobench import paths
 from geobench.errors import GeoBenchError, came, nearest
 from geobench.lists import RankList, natural, read_list_file, read_rows
+from geobench.yaml_values import read_mapping
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,7 @@ class Source:
 
 @cache
 def _registry() -> dict:
-    import yaml
-
-    return yaml.safe_load(paths.SOURCES.read_text("utf-8"))
+    return read_mapping(paths.SOURCES)
 
 
 def public_datasets() -> dict[str, Source]:

@@ -68,7 +68,9 @@ class ChatServer:
         raw = json.dumps(made).encode()
         if fault == "malformed":
             raw = raw[:-7] + b"}}"
-        if fault not in ("half", "malformed"):
+        if fault == "endless":
+            raw = b"[" * 50_000
+        if fault not in ("half", "malformed", "endless"):
             with lock:
                 self.billed[0] += usage["prompt_tokens"]
                 self.billed[1] += usage["completion_tokens"]

@@ -34,6 +34,12 @@ def test_how_it_ended_and_whether_it_is_served(made, finish, served):
 
 @pytest.mark.parametrize("usage, want", [
     ({"prompt_tokens": 5, "completion_tokens": 2}, (5, 2)), ({"prompt_tokens": 5}, None), (None, None), ("x", None),
+    ({"prompt_tokens": 10**30, "completion_tokens": 2}, None), ({"prompt_tokens": 5, "completion_tokens": float("inf")}, None),
+    ({"prompt_tokens": -1, "completion_tokens": 2}, None), ({"prompt_tokens": 0, "completion_tokens": 10**12}, (0, 10**12)),
 ])  # fmt: skip
 def test_usage(usage, want):
     assert usage_of({"usage": usage}) == want
+
+
+def test_half_a_character_is_replaced():
+    assert read(body(content="a\ud800b \U0001f600"), "mini", [], (0, 0))["text"] == "a\ufffdb \U0001f600"

@@ -26,6 +26,10 @@ def test_a_broken_text_spells_no_control_token_and_stays_broken(text):
     assert once.replace(" ", "") == text.replace(" ", "")
 
 
+def test_a_token_that_breaking_another_one_spells_is_broken_too():
+    assert ControlTokens(["##", "# #"]).broken("####") == "#  #  #  #"  # the first pass leaves "# ## #"
+
+
 @pytest.mark.parametrize("text", ["a <b> c", "5 < 6 | 7 > 2", "<|>", "<script>x</script>", "[INSTALL]", "<s>"])
 def test_other_text_stays_as_it_is(text):
     assert ControlTokens().broken(text) == text and not ControlTokens().found(text)

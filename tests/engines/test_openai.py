@@ -12,7 +12,7 @@ from geobench.rankers.base import Job
 from geobench.rankers.generate import GenerateRanker
 
 GREEDY = Decoding(20)
-FAULTS = [429, 500, 503, "malformed", "half", "other model", "no choices", "silence"]
+FAULTS = [429, 500, 503, "malformed", "endless", "half", "other model", "no choices", "silence"]
 
 
 def chats(n: int) -> list[list[dict]]:
@@ -82,7 +82,7 @@ def test_a_passing_fault_is_tried_again(api_model, server, fault):
     assert engine.generate(chats(1), GREEDY)[0].text == "1. question 0" and len(server.asked) == 2
     assert known(engine)[:2] == tuple(server.billed)
     unseen = engine.store._read("select count(*) from costs where not known")[0][0]
-    assert unseen == (fault in ("malformed", "half", "silence"))  # the server may have billed these
+    assert unseen == (fault in ("malformed", "endless", "half", "silence"))  # the server may have billed these
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -55,6 +55,17 @@ def test_saved_forms_in_a_folder_are_readers(tmp_path):
     assert ("all", "fleiss") in table.index and annotation.readers_table(rows, {}, 50).empty and annotation.imported(tmp_path / "x") == {}
 
 
+def test_only_labelled_answers_that_are_known_count(tmp_path):
+    rows = answers()
+    keys = [annotation.item_of(r["name"], r["condition"], r["victim"]) for r in rows]
+    rows[5]["asr"] = None  # the judge gave no verdict
+    lines = [f"{k},{level},\n" for k, level in zip(keys, ["0", "", "1", "1", "0", "1"])]
+    for reader in ("ann", "bob"):
+        (tmp_path / f"labels_{reader}.csv").write_text("item,asr,remove\n" + "".join(lines) + "stranger,1,\n")
+    table = annotation.readers_table(rows, annotation.imported(tmp_path), 50)
+    assert set(table["n"]) == {4} and set(table["kappa"]) == {1.0}  # six, without an empty label and without a verdict
+
+
 def test_known_statistics():
     a = dict(zip("abcd", [0.0, 0.0, 1.0, 1.0]))
     b = dict(zip("abcd", [0.0, 0.0, 1.0, 0.5]))

@@ -41,6 +41,8 @@ def test_authority_addresses_are_replaced_under_id():
         (lambda r: r.update(target=6), "target: Input should be less than or equal to 5"),
         (lambda r: r.update(categories=["bribery"]), "categories.0"),
         (lambda r: r.update(colour="red"), "colour: Extra inputs"),
+        (lambda r: r.update(query="a\x1bb"), "query: Value error, the text holds the control character U+001B"),
+        (lambda r: r["false_paraphrases"].__setitem__(0, "\x00"), "false_paraphrases: Value error, the text holds"),
     ],
 )
 def test_bad_rows_are_named(row, change, said):
@@ -54,7 +56,7 @@ def test_files_with_faults(tmp_path):
     with pytest.raises(GeoBenchError, match="no corpus file"):
         load_triples(tmp_path / "none.jsonl")
     (tmp_path / "a.jsonl").write_text("{not json\n")
-    with pytest.raises(GeoBenchError, match="a.jsonl:1: not a JSON object"):
+    with pytest.raises(GeoBenchError, match="a.jsonl:1: expected a JSON object, got '{not json'"):
         load_triples(tmp_path / "a.jsonl")
     line = load_triples()[0].model_dump_json()
     (tmp_path / "b.jsonl").write_text(line + "\n" + line + "\n")
@@ -63,6 +65,18 @@ def test_files_with_faults(tmp_path):
     (tmp_path / "c.jsonl").write_text("")
     with pytest.raises(GeoBenchError, match="empty"):
         load_triples(tmp_path / "c.jsonl")
+
+
+@pytest.mark.parametrize("line", ["null", "[1]", "5", '"x"'])
+def test_a_row_is_an_object(tmp_path, line):
+    (tmp_path / "a.jsonl").write_text(f"\n{line}\n")
+    with pytest.raises(GeoBenchError, match="a.jsonl:2: expected a JSON object, got"):
+        load_triples(tmp_path / "a.jsonl")
+
+
+def test_a_line_separator_inside_a_text_is_no_new_row(row, tmp_path):
+    (tmp_path / "i.jsonl").write_text(json.dumps(row | {"query": "a\u2028b"}, ensure_ascii=False) + "\n", "utf-8")
+    assert [one.query for one in load_instances(tmp_path / "i.jsonl")] == ["a\u2028b"]
 
 
 def test_a_row_without_a_key_is_allowed(row):

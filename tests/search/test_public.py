@@ -9,6 +9,7 @@ from geobench.errors import GeoBenchError
 from geobench.search import gate, grading, quality
 from geobench.search.corpus import load_instances, load_triples
 from geobench.search.pipeline import SearchRun
+from geobench.search.public import Gate
 from geobench.search.statistics import answer_frame, contested_table
 
 LAKE = "The lake in the north of the country is 84 metres deep. It is cold and clear all year, and boats cross it in summer. "
@@ -75,6 +76,36 @@ def test_what_passes_enters_and_the_rest_trains_or_is_named(made):
     refused = [json.loads(line) for line in (made.folder / "refused.jsonl").read_text().splitlines()]
     assert ["4 usable sources" in r["reason"] for r in refused] == [True, False, False]
     assert [r["reason"].split(":")[0] for r in refused[1:]] == ["id", "id"] and "length 0.10" in refused[1]["reason"]
+
+
+def test_a_training_document_needs_both_rewrites(made, monkeypatch):
+    plain = made.writer.generate
+
+    def without_ip(prompts, *args, **kwargs):
+        replies = plain(prompts, *args, **kwargs)
+        if made.writer.asked[-1][1] == "ip" and "hard" in prompts[0][1]["content"]:
+            replies[0].text = "no JSON"
+        return replies
+
+    monkeypatch.setattr(made.writer, "generate", without_ip)
+    assert [i.query.split(":")[0] for i in made.choose()] == ["easy one", "easy two"]
+    assert (made.folder / "training.jsonl").read_text() == ""
+    rows = [json.loads(line) for line in (made.folder / "refused.jsonl").read_text().splitlines()]
+    assert any("ip: no valid reply" in r["reason"] for r in rows)
+
+
+def test_the_gate_measures_what_the_encoder_reads_without_its_two_special_tokens(made):
+    assert Gate(made, None).limit == 126  # the tests' encoder reads 128
+
+
+def test_taken_out_characters_are_told(made, tmp_path):
+    odd = rows()
+    odd[0]["query"] += "\x1b"
+    odd[1]["sources"][0]["title"] = "\u0000x"
+    (tmp_path / "test.jsonl").write_text("".join(json.dumps(r) + "\n" for r in odd))
+    assert "\x1b" not in made.choose()[0].query
+    told = [json.loads(line) for line in (made.folder / "cleaned.jsonl").read_text().splitlines()]
+    assert told == [{"row": "geobench_0001", "removed": ["U+001B"]}, {"row": "geobench_0002", "removed": ["U+0000"]}]
 
 
 def test_a_second_call_asks_nobody_and_chooses_the_same(made):

@@ -8,7 +8,8 @@ from geobench import paths
 from geobench.attacks.base import Task, appended, rewritten
 from geobench.catalog import Selected
 from geobench.errors import GeoBenchError, came, nearest
-from geobench.lists import read_rows
+from geobench.json_values import require_kinds
+from geobench.lists import read_rows, refuse_control
 
 
 def read(file: str, selected: list[Selected]) -> list[tuple[Task, dict]]:
@@ -43,8 +44,7 @@ def _edit(task: Task, row: dict, where: str) -> dict:
     suffix, text = row.get("suffix") or "", row.get("text") or ""
     if not isinstance(suffix, str) or not isinstance(text, str) or bool(suffix.strip()) == bool(text.strip()):
         raise GeoBenchError(f"{where}: give either suffix or text, as a text that is not empty, got {came(row)}")
-    if "\0" in suffix + text:
-        raise GeoBenchError(f"{where}: the text holds a NUL character, got {came(row)}")
+    refuse_control(suffix + text, f"{where}: the text")
     return appended(task, suffix) if suffix.strip() else rewritten(text)
 
 
@@ -59,8 +59,9 @@ def _rows(path: Path) -> list[dict]:
 
 
 def _key(row: dict, where: str) -> tuple:
+    require_kinds(row, {"dataset": str, "list": str}, where)
     dataset, name, target = (row.get(k) for k in ("dataset", "list", "target"))
-    whole = re.fullmatch(r"\s*[0-9]+\s*", str(target)) and not isinstance(target, float)
+    whole = re.fullmatch(r"\s*[0-9]{1,9}\s*", str(target)) and not isinstance(target, float)
     if not dataset or not name or not whole:
         raise GeoBenchError(f"{where}: needs dataset, list and a whole-number target, got {came(row)}")
-    return str(dataset), str(name), int(target)
+    return dataset, name, int(target)

@@ -5,6 +5,7 @@ the target's place in the attention read-out (`attention`). Clean prompts are co
 """
 
 from dataclasses import dataclass, replace
+from os.path import commonprefix
 
 from geobench.attacks.base import Task
 from geobench.attacks.vocabulary import Vocabulary
@@ -125,5 +126,5 @@ def _past(task: Task, engine, order, head: list[int], cache: dict, style, object
         clean = engine.encode(_render(engine, Job(task.list, (order,)), order, style, objective), task.name)
         cache[key] = clean, prefix(engine.model, clean)
     clean, past = cache[key]
-    same = next((n for n, pair in enumerate(zip(clean, head)) if pair[0] != pair[1]), min(len(clean), len(head)))
+    same = len(commonprefix((clean, head)))
     return prefix(engine.model, head[same:], past.crop(same))

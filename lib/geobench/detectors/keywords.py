@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-import yaml
-
 from geobench.errors import GeoBenchError, came, nearest
 from geobench.paths import PARAMS
+from geobench.yaml_values import parse_yaml
 
 MODES = ("boundary", "released")
 INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")  # soft hyphen, zero-width characters
@@ -39,11 +38,9 @@ def load_lexicon(path: str | Path | None = None) -> Lexicon:
     """
     path = Path(path) if path else PARAMS / "lexicon.yaml"
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = parse_yaml(path.read_bytes(), f"lexicon {path}")
     except OSError as error:
         raise GeoBenchError(f"lexicon {path}: cannot be read ({error.strerror})") from error
-    except yaml.YAMLError as error:
-        raise GeoBenchError(f"lexicon {path}: not valid YAML: {came(error)}") from error
     if not isinstance(content, dict) or set(content) != {"words", "phrases"}:
         raise GeoBenchError(f"lexicon {path}: expected the keys `words` and `phrases`, got {came(content)}")
     return Lexicon(*(_entries(path, kind, content[kind]) for kind in ("words", "phrases")))

@@ -4,6 +4,7 @@ An edited list's prompt equals the clean one's under the same order up to the ed
 """
 
 from collections import OrderedDict
+from os.path import commonprefix
 
 from geobench.engines.drafts import Drafts
 from geobench.kernels.decoder import EMPTY, Prefix
@@ -23,8 +24,7 @@ class Beginnings:
             return EMPTY
         self._kept.move_to_end(key)
         first, prefix = self._kept[key]
-        same = next((n for n, pair in enumerate(zip(first, row)) if pair[0] != pair[1]), min(len(first), len(row)))
-        same = min(same, len(row) - 1)
+        same = min(len(commonprefix((first, row))), len(row) - 1)
         return prefix.crop(same) if same else EMPTY
 
     def keep(self, key, row: list[int], prefix: Prefix) -> None:

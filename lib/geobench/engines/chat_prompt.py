@@ -1,6 +1,7 @@
 """Chat prompts of an engine that has the model's tokenizer: the template, exactly one BOS, and never longer than the context."""
 
 from collections.abc import Callable
+from os.path import commonprefix
 from typing import Any
 
 from geobench.engines.reply import Messages
@@ -56,5 +57,4 @@ class ChatPrompts:
 
     def shared_prefix(self, render: Callable[[str], Messages]) -> int:
         """How many leading tokens all prompts of a template share, whatever text is put in."""
-        first, second = (self.encode_chat(render(text)) for text in ("A", "7 zebras"))
-        return next(n for n, pair in enumerate(zip(first, second)) if pair[0] != pair[1])
+        return len(commonprefix([self.encode_chat(render(text)) for text in ("A", "7 zebras")]))

@@ -156,7 +156,7 @@ class OpenAIModel:
                     if getattr(error, "code", None) == "insufficient_quota":
                         raise GeoBenchError(f"{name}: `{self.spec.name}`: out of quota: {self._shown(error)}") from None
                     meter.last = self._shown(error)
-                except (Unusable, ValueError) as error:
+                except (Unusable, ValueError, RecursionError) as error:
                     if isinstance(error, GeoBenchError):
                         raise
                     meter.last = self._shown(error)

@@ -6,6 +6,7 @@ A candidate differs from the incumbent from some place on; what stands before it
 """
 
 from dataclasses import dataclass
+from os.path import commonprefix
 
 import torch
 import torch.nn.functional as F
@@ -135,4 +136,4 @@ def _grouped(slots, base: Incumbent | None, batch: int, work) -> list[float]:
 
 def _first_change(old: list[int], new: list[int]) -> int:
     """The first place where two slots of one length differ; the last place when none does."""
-    return next((n for n, pair in enumerate(zip(old, new)) if pair[0] != pair[1]), len(old) - 1)
+    return min(len(commonprefix((old, new))), len(old) - 1)

@@ -6,6 +6,7 @@ pass over the same order, which all targets and variants share; both queries run
 """
 
 from collections.abc import Iterable, Iterator
+from os.path import commonprefix
 
 import torch
 
@@ -96,5 +97,4 @@ class AttentionRanker:
         if order not in self._clean:
             self._scores(Job(job.list, (order,)), order)
         clean, prefix = self._clean[order]
-        same = next((n for n, pair in enumerate(zip(clean, ids)) if pair[0] != pair[1]), min(len(clean), len(ids)))
-        return prefix.crop(same)
+        return prefix.crop(len(commonprefix((clean, ids))))

@@ -6,14 +6,15 @@ as well and also asserts the false claim in several places. The other four sourc
 document in the same three states plus `control`: the ID text with the true statement in the place of the false claim.
 """
 
-import json
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from geobench import paths
 from geobench.errors import GeoBenchError, came
+from geobench.json_values import json_lines
+from geobench.lists import refuse_control
 
 FOLDER = paths.ROOT / "data" / "embedded" / "search"
 CONDITIONS = ("clean", "ip", "id")
@@ -31,7 +32,19 @@ Category = Literal[
 ]
 
 
-class _Strict(BaseModel):
+class Printable(BaseModel):
+    """A row whose texts hold no control characters."""
+
+    @field_validator("*")
+    @classmethod
+    def _no_control(cls, value):
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str):
+                refuse_control(text, "the text")
+        return value
+
+
+class _Strict(Printable):
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
 
@@ -115,8 +128,8 @@ def _read(path: Path, schema):
     if not Path(path).exists():
         raise GeoBenchError(f"no corpus file at {path}")
     rows, seen = [], set()
-    for number, line in enumerate(Path(path).read_text("utf-8").splitlines(), 1):
-        rows.append(parse(line, schema, f"{Path(path).name}:{number}"))
+    for number, row in json_lines(path):
+        rows.append(parse(row, schema, f"{Path(path).name}:{number}"))
         if rows[-1].name in seen:
             raise GeoBenchError(f"{Path(path).name}:{number}: `{rows[-1].name}` comes twice")
         seen.add(rows[-1].name)
@@ -125,18 +138,16 @@ def _read(path: Path, schema):
     return rows
 
 
-def parse(line: str | dict, schema, where: str):
+def parse(row: dict, schema, where: str):
     """One row under a schema, or a GeoBenchError that names it."""
+    if not isinstance(row, dict):
+        raise GeoBenchError(f"{where}: expected a JSON object, got {came(row)}")
     try:
-        content = json.loads(line) if isinstance(line, str) else line
-        return schema(**content)
-    except (ValueError, TypeError) as error:
-        if not isinstance(error, ValidationError):
-            raise GeoBenchError(f"{where}: not a JSON object: {came(line)}") from error
+        return schema(**row)
+    except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"])) or "row"
-        name = content.get("name", "?") if isinstance(content, dict) else "?"
-        raise GeoBenchError(f"{where} `{name}`: {field}: {first['msg']}, got {came(first['input'], 80)}") from error
+        raise GeoBenchError(f"{where} `{row.get('name', '?')}`: {field}: {first['msg']}, got {came(first['input'], 80)}") from error
 
 
 def load_instances(path: Path | None = None) -> list[Instance]:

@@ -3,14 +3,15 @@
 All lie in `<run>/search/`. Units are (name, condition); a finished unit is never made again.
 """
 
-import hashlib
 import json
 from functools import cached_property
 from pathlib import Path
 
 from geobench.errors import GeoBenchError
+from geobench.json_values import json_lines
 from geobench.models import open_model
 from geobench.records import Records, read_records
+from geobench.run import sha
 from geobench.sampling import draw
 from geobench.search import verdicts, victims
 from geobench.search.context import Passage, passages
@@ -23,7 +24,7 @@ UNIT = ("name", "condition")
 def corpus_sha(instances: list[Instance]) -> str:
     """First 16 hex digits of the sha256 of the instances' content, whatever their order."""
     rows = sorted(i.model_dump_json() for i in instances)
-    return hashlib.sha256("\n".join(rows).encode()).hexdigest()[:16]
+    return sha("\n".join(rows))
 
 
 def load_own(p) -> list[Instance]:
@@ -72,7 +73,7 @@ class SearchRun:
             raise GeoBenchError(
                 f"no search instances in {self.folder}: run notebook 11_search_data first (./run_all.sh --only 11_search_data)"
             )
-        return [parse(line, Instance, f"instances.jsonl:{n}") for n, line in enumerate(file.read_text("utf-8").splitlines(), 1)]
+        return [parse(row, Instance, f"instances.jsonl:{n}") for n, row in json_lines(file)]
 
     @cached_property
     def embeddings(self) -> Embeddings:
@@ -174,4 +175,4 @@ class SearchRun:
 
 
 def _digest(rows: list[dict]) -> str:
-    return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()[:16]
+    return sha(json.dumps(rows, sort_keys=True))

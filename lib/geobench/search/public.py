@@ -2,16 +2,17 @@
 
 As the paper does: a query enters with the rewrites that pass the gate (a failed one is made again `search_gate_rounds` times with the
 gate's reason), and the training part comes from the queries that did not enter: their ID text is made once more with the reason and
-passes or is left out, and their IP text is not gated. `refused.jsonl` says of every query that did not enter why. Contested is unknown,
-and there are no keys and no control: verdicts need an LLM judge.
+passes or is left out, and their IP text is not gated. `refused.jsonl` says of every query that did not enter why, `cleaned.jsonl`
+which control characters were taken out of those that were read. Contested is unknown, and there are no keys and no control: verdicts need
+an LLM judge.
 """
 
-import hashlib
 import json
 
 from geobench.errors import GeoBenchError
 from geobench.models import open_model
 from geobench.records import Records
+from geobench.run import sha
 from geobench.sampling import draw
 from geobench.search import gate, geo_bench, rewriting
 from geobench.search.corpus import Instance, Triple
@@ -43,7 +44,7 @@ def original(query) -> str:
 
 
 def build(search) -> list[Instance]:
-    """The instances of a run; writes refused.jsonl and training.jsonl. GeoBenchError where no query passes."""
+    """The instances of a run; writes refused.jsonl, cleaned.jsonl and training.jsonl. GeoBenchError where no query passes."""
     queries, refused = geo_bench.load(geo_bench.read_rows(search.p.search_folder))
     by_name = {q.name: q for q in queries}
     chosen = [by_name[n] for n in draw(by_name, search.p.search_rewrite_queries, search.p.seed, "public")]
@@ -52,6 +53,7 @@ def build(search) -> list[Instance]:
     instances, triples, failed = rewrite_all(search, chosen)
     search.folder.mkdir(parents=True, exist_ok=True)
     _write(search.folder / "refused.jsonl", [json.dumps(r) for r in refused + failed])
+    _write(search.folder / "cleaned.jsonl", [json.dumps({"row": q.name, "removed": q.removed}) for q in queries if q.removed])
     _write(search.folder / "training.jsonl", [t.model_dump_json() for t in triples])
     if not instances:
         why = failed[0]["reason"] if failed else "none was rewritten"
@@ -124,7 +126,7 @@ def _claims(query, steps: dict) -> dict:
 
 def _digest(queries) -> str:
     rows = sorted(f"{q.name}\n{q.query}\n{original(q)}" for q in queries)
-    return hashlib.sha256("\n".join(rows).encode()).hexdigest()[:16]
+    return sha("\n".join(rows))
 
 
 def _write(file, lines: list[str]) -> None:

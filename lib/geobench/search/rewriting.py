@@ -9,12 +9,12 @@ import re
 from typing import get_args
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from geobench.engines.decoding import Decoding
 from geobench.errors import DoesNotFit, GeoBenchError, came
 from geobench.prompts import load_prompt, prompt_sha, render
-from geobench.search.corpus import Category
+from geobench.search.corpus import Category, Printable
 from geobench.search.structured import json_object
 
 STEPS = ("metadata", "ip", "id")
@@ -25,7 +25,7 @@ CLAIM_TIMES = 3
 _STOP = set("a an the is are was were be been of to in on at for and or with by from it its that this as should must each every".split())
 
 
-class Metadata(BaseModel):
+class Metadata(Printable):
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
     false_claim: str = Field(min_length=10)
     true_statement: str = Field(min_length=10)
@@ -34,7 +34,7 @@ class Metadata(BaseModel):
     criterion: str = Field(min_length=10)
 
 
-class Rewrite(BaseModel):
+class Rewrite(Printable):
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
     text: str = Field(min_length=100)
     categories: list[Category] = []

@@ -8,13 +8,16 @@ from geobench.errors import GeoBenchError, came
 
 def json_object(reply: str) -> dict:
     """The first complete JSON object of a reply (code fences and thinking are skipped); GeoBenchError where there is none."""
-    text = re.sub(r"<think>.*?</think>", "", reply, flags=re.DOTALL)
+    thought, end, rest = reply.rpartition("</think>")  # what does not end is no thinking, and is not looked for
+    text = re.sub(r"<think>.*?</think>", "", thought + end, flags=re.DOTALL) + rest
     decoder = json.JSONDecoder(strict=False)
     for match in re.finditer(r"\{", text):
         try:
             found, _ = decoder.raw_decode(text, match.start())
         except ValueError:
             continue
+        except RecursionError:  # nested without end: an object inside it is not the one that was meant
+            break
         if isinstance(found, dict) and found:
             return found
     raise GeoBenchError(f"expected a JSON object, got {came(reply)}")

@@ -4,12 +4,12 @@ An answer is made anew only where a defence changed the context; equal contexts 
 is a refusal (no ASR, no accuracy), whichever victim: there is nothing to cite.
 """
 
-import hashlib
 import json
 from functools import cached_property
 
 from geobench.models import open_model
 from geobench.records import Records, read_records
+from geobench.run import sha
 from geobench.sampling import draw
 from geobench.search import verdicts, victims
 from geobench.search.context import passages
@@ -170,4 +170,4 @@ def _decision(row: dict) -> Decision:
 
 def context_sha(shown: list[dict]) -> str:
     """First 16 hex digits of the sha256 of what a victim reads."""
-    return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:16]
+    return sha(json.dumps(shown, sort_keys=True))

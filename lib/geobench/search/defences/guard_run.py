@@ -1,6 +1,5 @@
 """The guard of a run: train it once into `<run>/search/guard`, set the thresholds of all text detectors, and open them again."""
 
-import hashlib
 import json
 from functools import cached_property
 from pathlib import Path
@@ -9,6 +8,7 @@ import numpy as np
 
 from geobench.errors import GeoBenchError
 from geobench.models import open_model, spec
+from geobench.run import sha
 from geobench.search.chunking import require_room
 from geobench.search.corpus import load_triples
 from geobench.search.defences import baselines, guard, pool, training
@@ -87,7 +87,7 @@ class GuardRun:
         return {
             "encoder": spec(p.search_guard_encoder).identity()["weights"], **self.settings().__dict__, "holdout": p.search_guard_holdout,
             "false_positive_rate": p.search_guard_fpr, "fixed_tau": p.search_guard_tau, "chunk_tokens": p.search_chunk_tokens,
-            "chunk_overlap": p.search_chunk_overlap, "training_part": hashlib.sha256(rows.encode()).hexdigest()[:16],
+            "chunk_overlap": p.search_chunk_overlap, "training_part": sha(rows),
         }  # fmt: skip
 
     def train(self, say=print) -> guard.Guard:

@@ -3,17 +3,17 @@
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from geobench import paths
 from geobench.errors import GeoBenchError, came
+from geobench.yaml_values import parse_yaml
 
 FILE = paths.ROOT / "data" / "published" / "search_track.yaml"
 
 
 def read_rows(file: Path = FILE) -> list[dict]:
     """Rows of figure, published, measured (the run's name for it, or None)."""
-    rows = yaml.safe_load(Path(file).read_text("utf-8"))
+    rows = parse_yaml(Path(file).read_bytes(), Path(file).name)
     for n, row in enumerate(rows, 1):
         if set(row) != {"figure", "published", "measured"} or not isinstance(row["published"], (int, float)):
             raise GeoBenchError(f"{Path(file).name} row {n}: expected figure, published (a number) and measured, got {came(row, 80)}")
