@@ -19,6 +19,7 @@ from geobench.search.defences.contexts import parse_configuration, survivors
 from geobench.search.defences.disagreement import Disagreement
 from geobench.search.defences.guard_run import GuardRun, scores_of
 from geobench.search.defences.unions import union_taus
+from geobench.search.params import CHUNK_GUARDS
 from geobench.search.pipeline import UNIT, SearchRun, corpus_sha
 from geobench.search.retrieval import SearchEngine
 
@@ -62,6 +63,16 @@ class DefenceRun:
         texts = [r.text for r in self.guards.parts(self.guards.halves[1], ("clean", "ip"))]
         return union_taus([scores_of(self.detectors[n], texts) for n in UNITED], self.p.search_guard_fpr)
 
+    @property
+    def chunk_guards(self) -> list[str]:
+        """The guard models of `search_guard_models` that read chunks."""
+        return [name for name in self.p.search_guard_models if name in CHUNK_GUARDS]
+
+    @property
+    def answer_guards(self) -> list[str]:
+        """Those that read a drafted answer."""
+        return [name for name in self.p.search_guard_models if name not in CHUNK_GUARDS]
+
     def wanted(self) -> list[dict]:
         """Candidates of the queries that guard models see."""
         chosen = set(draw(self.by_name, self.p.search_guard_instances, self.p.seed, "guards"))
@@ -69,7 +80,7 @@ class DefenceRun:
 
     def decide(self, defence: str) -> dict[tuple, list[Decision]]:
         """Decisions of a chunk defence on every candidate (guard models: on the chunks that would be shown), by (name, condition)."""
-        reply = defence in ("granite", "llama_guard")
+        reply = defence in CHUNK_GUARDS
         judge = self._judge(defence)
         identity = {"corpus": corpus_sha(self.search.instances), "engine": self.search.engine.identity(), **judge.identity()}
         file = self.folder / "decisions" / f"{defence}.jsonl"
@@ -93,7 +104,7 @@ class DefenceRun:
 
     def defended(self, configuration: str) -> list[dict]:
         """Context rows (name, condition, passages, changed) under `DEFENCE:POLICY`; guard models: their sample of queries."""
-        defence, policy = parse_configuration(configuration, (*self.detectors, "union", "granite", "llama_guard"))
+        defence, policy = parse_configuration(configuration, (*self.detectors, "union", *CHUNK_GUARDS))
         decisions, rows = self.decide(defence), []
         for row in self.candidates:
             made = decisions.get((row["name"], row["condition"]))
