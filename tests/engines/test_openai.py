@@ -150,3 +150,11 @@ def test_a_run_edits_ranks_and_judges_through_an_api(api_model, server, tmp_path
     assert len(read_records(work.folder / "scores" / "judge.jsonl")) == 4
     assert CURRENT.limit == 1.0 and 0 < engine.store.spent(CURRENT.run) < 1.0 and CURRENT.run.endswith("apirun")
     CURRENT.begin("no run", None)
+
+
+def test_a_seed_tells_samples_apart_and_greedy_replies_not(api_model, server):
+    engine = api_model()
+    engine.generate(chats(1) * 2, GREEDY, seeds=[1, 2])
+    engine.generate(chats(1) * 2, Decoding(20, 0.5), seeds=[1, 2])
+    asked = [row["asked"] for row in engine.store.rows()]
+    assert sorted((a["decoding"]["temperature"], a["sample"]) for a in asked) == [(0.0, 0), (0.5, 1), (0.5, 2)]

@@ -139,3 +139,24 @@ def test_a_third_of_faults_loses_and_doubles_nothing(api_model, server, retries,
     assert paid[1] == 80 and paid[0] == 80 + server.seen["other model"] + server.seen["no choices"]  # those two are billed as well
     assert known(ranker.engine)[:2] == tuple(server.billed)
     assert sum(v for k, v in server.seen.items() if k) / len(server.asked) > 0.2
+
+
+def test_a_request_is_bounded_by_its_bytes_and_the_tokens_that_it_may_write(api_model, server):
+    server.fault = lambda n: "half"
+    engine = api_model(attempts=1, retries=0)
+    with pytest.raises(GeoBenchError, match="no usable reply"):
+        engine.generate([[{"role": "system", "content": "Rank."}, {"role": "user", "content": "caf\u00e9"}]], GREEDY)
+    # 5 bytes and 5 bytes (an accented letter has two), 16 for each message's frame and 16 for the prompt's
+    assert engine.store._read("select tokens_in, tokens_out, known from costs") == [(5 + 5 + 16 + 16 + 16, 20, 0)]
+
+
+def test_pauses_double_and_end_at_a_minute(api_model, server, monkeypatch):
+    from types import SimpleNamespace
+
+    from geobench.engines import server as module
+
+    slept: list[float] = []
+    monkeypatch.setattr(module, "time", SimpleNamespace(sleep=slept.append))
+    server.fault = lambda n: 503 if n < 4 else None
+    assert api_model(pause=20.0, retries=0).generate(chats(1), GREEDY)[0].text == "1. question 0"
+    assert slept == [20.0, 40.0, 60.0, 60.0]
