@@ -4,11 +4,12 @@ import ast
 import json
 import re
 from importlib import import_module
-from inspect import isfunction, signature
+from inspect import getsource, isfunction, signature
 
 import pytest
 
 from geobench import paths
+from geobench.params import Params
 
 LIB = paths.ROOT / "lib" / "geobench"
 FILES = sorted(LIB.rglob("*.py"))
@@ -103,3 +104,22 @@ def taken(file) -> list[tuple[str, set[str], set[str]]]:
 def test_notebooks_give_the_runs_resamples_and_seed_to_what_takes_them(file):
     calls = [(name, {"resamples", "seed"} & asked - given) for name, asked, given in taken(file)]
     assert calls and [call for call in calls if call[1]] == []
+
+
+def sources(name: str) -> str:
+    """The code that reads a notebook's parameters off the run."""
+    from geobench import ladder_scripts, ranking, run
+    from geobench.search import public, quality
+    from geobench.search.defences import guard_run
+
+    read = {"01": [run.Run.choose], "05": [ranking.rank_all], "09": [ladder_scripts], "11": [public, quality], "13": [guard_run]}
+    return "\n".join(map(getsource, read[name[:2]]))
+
+
+@pytest.mark.parametrize("name", ["01_data", "05_ranking", "09_evaluation_ladder", "11_search_data", "13_guard"])
+def test_the_parameters_cell_lists_what_the_notebooks_code_reads(name):
+    cells = json.loads((paths.NOTEBOOKS / f"{name}.ipynb").read_text())["cells"]
+    (own,) = ["".join(c["source"]) for c in cells if "parameters" in c["metadata"].get("tags", ())]
+    given = {target.id for node in ast.parse(own).body for target in node.targets}
+    read = set(re.findall(r"\b(?:p|params|settings)\.(\w+)", sources(name))) & set(Params.model_fields)
+    assert len(read) >= 4 and sorted(read - given) == []
