@@ -4,8 +4,6 @@ An answer is made anew only where a defence changed the context; equal contexts 
 is a refusal (no ASR, no accuracy), whichever victim: there is nothing to cite.
 """
 
-import hashlib
-import json
 from functools import cached_property
 
 from geobench.models import open_model
@@ -20,7 +18,7 @@ from geobench.search.defences.disagreement import Disagreement
 from geobench.search.defences.guard_run import GuardRun, scores_of
 from geobench.search.defences.unions import union_taus
 from geobench.search.params import CHUNK_GUARDS
-from geobench.search.pipeline import UNIT, SearchRun, corpus_sha
+from geobench.search.pipeline import UNIT, SearchRun, corpus_sha, rows_sha
 from geobench.search.retrieval import SearchEngine
 
 UNITED = ("guard", "tfidf")
@@ -125,7 +123,7 @@ class DefenceRun:
         with Records(self.folder / "defended" / f"{victim.replace(':', '__')}.jsonl", identity, (*UNIT, "context")) as records:
             todo = {}
             for row in (r for rows in contexts.values() for r in rows if r["changed"] and r["passages"]):
-                key = (row["name"], row["condition"], context_sha(row["passages"]))
+                key = (row["name"], row["condition"], rows_sha(row["passages"]))
                 if key not in records.done:
                     todo.setdefault(key, row)
             if todo:
@@ -141,7 +139,7 @@ class DefenceRun:
         elif not row["passages"]:
             answer = {"answer": "", "stance": "refused"}
         else:
-            answer = made[(*key, context_sha(row["passages"]))]
+            answer = made[(*key, rows_sha(row["passages"]))]
         facts = {"name": key[0], "condition": key[1], "victim": victim, "defence": configuration, "changed": row["changed"]}
         return facts | {"answer": answer["answer"], "empty": not row["passages"], "stance": answer.get("stance")}
 
@@ -177,8 +175,3 @@ class _Union:
 
 def _decision(row: dict) -> Decision:
     return Decision(**{k: v for k, v in row.items() if k != "parsed"})
-
-
-def context_sha(shown: list[dict]) -> str:
-    """First 16 hex digits of the sha256 of what a victim reads."""
-    return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:16]
