@@ -3,10 +3,13 @@
 import ast
 import json
 import re
+from importlib import import_module
+from inspect import getsource, isfunction, signature
 
 import pytest
 
 from geobench import paths
+from geobench.params import Params
 
 LIB = paths.ROOT / "lib" / "geobench"
 FILES = sorted(LIB.rglob("*.py"))
@@ -76,3 +79,47 @@ def test_notebooks_open_with_question_method_files_cost_caveat_and_working_links
 def test_every_code_cell_follows_a_sentence(file):
     cells = json.loads(file.read_text())["cells"]
     assert [b["id"] for a, b in zip(cells, cells[1:]) if a["cell_type"] == b["cell_type"] == "code"] == []
+
+
+def taken(file) -> list[tuple[str, set[str], set[str]]]:
+    """(name, parameters, those that are given) of each call of one of our functions in a notebook's cells."""
+    cells = [c for c in json.loads(file.read_text())["cells"] if c["cell_type"] == "code"]
+    nodes = [n for c in cells for n in ast.walk(ast.parse("".join(c["source"])))]
+    known, found = {}, []
+    for node in (n for n in nodes if isinstance(n, ast.ImportFrom) and n.module.startswith("geobench")):
+        for alias in node.names:
+            whole = f"{node.module}.{alias.name}"
+            known[alias.asname or alias.name] = import_module(whole) if whole in NAMES else getattr(import_module(node.module), alias.name)
+    for node in (n for n in nodes if isinstance(n, ast.Call)):
+        called = known.get(getattr(node.func, "id", None))
+        if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
+            called = getattr(known.get(node.func.value.id), node.func.attr, None)
+        if isfunction(called):
+            names = list(signature(called).parameters)
+            found.append((called.__name__, set(names), {*names[: len(node.args)], *(k.arg for k in node.keywords)}))
+    return found
+
+
+@pytest.mark.parametrize("file", sorted(paths.NOTEBOOKS.glob("*.ipynb")), ids=lambda f: f.stem)
+def test_notebooks_give_the_runs_resamples_and_seed_to_what_takes_them(file):
+    calls = [(name, {"resamples", "seed"} & asked - given) for name, asked, given in taken(file)]
+    assert calls and [call for call in calls if call[1]] == []
+
+
+def sources(name: str) -> str:
+    """The code that reads a notebook's parameters off the run."""
+    from geobench import ladder_scripts, ranking, run
+    from geobench.search import public, quality
+    from geobench.search.defences import guard_run
+
+    read = {"01": [run.Run.choose], "05": [ranking.rank_all], "09": [ladder_scripts], "11": [public, quality], "13": [guard_run]}
+    return "\n".join(map(getsource, read[name[:2]]))
+
+
+@pytest.mark.parametrize("name", ["01_data", "05_ranking", "09_evaluation_ladder", "11_search_data", "13_guard"])
+def test_the_parameters_cell_lists_what_the_notebooks_code_reads(name):
+    cells = json.loads((paths.NOTEBOOKS / f"{name}.ipynb").read_text())["cells"]
+    (own,) = ["".join(c["source"]) for c in cells if "parameters" in c["metadata"].get("tags", ())]
+    given = {target.id for node in ast.parse(own).body for target in node.targets}
+    read = set(re.findall(r"\b(?:p|params|settings)\.(\w+)", sources(name))) & set(Params.model_fields)
+    assert len(read) >= 4 and sorted(read - given) == []

@@ -13,6 +13,9 @@ from geobench.params import load
     ("07_statistics", "ranks/bm25/tap.jsonl", True), ("08_figures", "scores/judge.jsonl", True),
     ("11_search_data", "edits/tap.jsonl", False),
     ("12_search_answers", "search/instances.jsonl", True), ("13_guard", "search/contexts.jsonl", False),
+    ("11_search_data", "search/labels_ann.csv", False), ("12_search_answers", "search/labels_ann.csv", True),
+    ("13_guard", "search/labels_ann.csv", False), ("14_defences", "search/labels_ann.csv", False),
+    ("15_search_statistics", "search/labels_ann.csv", False),
     ("14_defences", "search/answers/minilm.jsonl", True), ("15_search_statistics", "edits/tap.jsonl", True),
 ])  # fmt: skip
 def test_what_each_notebook_reads(tmp_path, name, file, read):
@@ -23,6 +26,27 @@ def test_what_each_notebook_reads(tmp_path, name, file, read):
     assert digest(params, tmp_path, name) == before
     (tmp_path / file).write_text("two")
     assert (digest(params, tmp_path, name) != before) == read
+
+
+def test_a_readers_name_counts(tmp_path):
+    (tmp_path / "search").mkdir()
+    file = tmp_path / "search/labels_ann.csv"
+    file.write_text("item,asr\n")
+    before = digest(load("smoke"), tmp_path, "12_search_answers")
+    file.rename(file.with_name("labels_bob.csv"))
+    assert digest(load("smoke"), tmp_path, "12_search_answers") != before
+
+
+def test_the_embedded_corpus_counts_for_all_and_its_labels_where_they_are_read(tmp_path, monkeypatch):
+    from geobench.search import grading
+
+    monkeypatch.setattr(grading, "LABELS", tmp_path / "labels.csv")
+    names, before = ("11_search_data", "12_search_answers", "13_guard"), {}
+    for text in ("one", "two"):
+        grading.LABELS.write_text(text)
+        made = {name: digest(load("smoke"), tmp_path / "run", name) for name in names}
+        assert {n for n in names if made[n] != before.get(n, made[n])} == (set() if text == "one" else {"12_search_answers"})
+        before = made
 
 
 def test_parameters_count_and_the_batch_size_does_not(tmp_path):

@@ -33,6 +33,9 @@ def test_a_folder_is_a_model():
     ("{dtype: float32}", "weights must start with"),
     ("{weights: 'hf:x', dtpe: float32}", "unknown key `dtpe`. Did you mean `dtype`"),
     ("{weights: 'hf:x', read_outs: [atention]}", "unknown read-out `atention`. Did you mean `attention`"),
+    ("{weights: 'hf:x', engine: vlm}", "model `mine`: no engine `vlm`. Did you mean `vllm`"),
+    ("{weights: 'hf:x', engine: [vllm]}", "model `mine`: no engine"),
+    ("{weights: 'hf:x', kind: encoder}", "`engine: local` runs models of kind causal_lm, bi_encoder, cross_encoder, not 'encoder'"),
 ])
 def test_a_bad_row_is_refused(tmp_path, row, message):
     with pytest.raises(GeoBenchError, match=message):
@@ -44,17 +47,12 @@ def only(monkeypatch, known):
     monkeypatch.setattr(models, "_open", {})
 
 
-def test_another_engine_is_refused(tmp_path, monkeypatch):
-    only(monkeypatch, table(tmp_path, "{weights: 'hf:x', engine: vlm}"))
-    with pytest.raises(GeoBenchError, match="no engine `vlm`"):
-        models.open_model("mine")
-
-
 @pytest.mark.parametrize("row, said", [
     ("{weights: 'openai:x'}", "go together"), ("{weights: 'hf:x', engine: openai}", "go together"),
     ("{weights: 'openai:x', engine: openai, read_outs: [generate, attention]}", "an API offers generate and cross_encoder, not attention"),
     ("{weights: 'hf:x', engine: vllm, read_outs: [attention]}", "vLLM offers generate and cross_encoder, not attention"),
-    ("{weights: 'hf:x', engine: vllm, kind: bi_encoder}", "`engine: vllm` runs causal language models, not a bi_encoder"),
+    ("{weights: 'openai:x', engine: openai, kind: cross_encoder}", "`engine: openai` runs models of kind causal_lm, not 'cross_encoder'"),
+    ("{weights: 'hf:x', engine: vllm, kind: bi_encoder}", "`engine: vllm` runs models of kind causal_lm, not 'bi_encoder'"),
 ])  # fmt: skip
 def test_an_api_row_is_checked(tmp_path, row, said):
     with pytest.raises(GeoBenchError, match=said):

@@ -13,7 +13,9 @@ def rows(monkeypatch):
     known = dict(models.registry())
     for name in ("one", "two"):
         known[name] = ModelSpec(name, "path:/w", engine="vllm", read_outs=("generate", "cross_encoder"))
-    known["served"] = ModelSpec("served", "openai:x", engine="openai", read_outs=("generate",))
+    for name, top in (("served", 0), ("listed", 20)):
+        api = {"top_logprobs": top}
+        known[name] = ModelSpec(name, "openai:x", engine="openai", read_outs=("generate", "cross_encoder"), api=api)
     monkeypatch.setattr(models, "registry", lambda path=None: known)
 
 
@@ -21,6 +23,8 @@ def rows(monkeypatch):
     ({"white_box": ["sts__one"]}, "white_box: `one` runs under vLLM, which does not give gradients; use a local model"),
     ({"white_box": ["sts__served"]}, "white_box: `served` is served over an API, which does not give gradients"),
     ({"reference_model": "served"}, "reference_model: `served` is served over an API, which does not give log-probabilities of"),
+    ({"judge": "served"}, "judge: `served` is served over an API, which does not give log-probabilities .*top_logprobs:` .* is 0"),
+    ({"rankers": ["served:cross_encoder"], "main_ranker": "served:cross_encoder"}, "rankers: `served` is served .* log-probabilities"),
     ({"black_box": ["tap__one"], "tap_ranker": "two:generate"}, "tap_ranker: `two` and TAP's attacker `one` both run under vLLM"),
 ])  # fmt: skip
 def test_it_is_refused(values, said):
@@ -29,6 +33,7 @@ def test_it_is_refused(values, said):
 
 
 @pytest.mark.parametrize("values", [
+    {"judge": "listed", "rankers": ["listed:cross_encoder"], "main_ranker": "listed:cross_encoder"},
     {"reference_model": "one", "judge": "one"}, {"black_box": ["tap__one"], "tap_ranker": "one:generate"},
     {"black_box": ["tap__one"], "tap_ranker": "bm25"}, {"black_box": ["zero_shot__one"], "tap_ranker": "two:generate"},
     {"rankers": ["one:generate"], "main_ranker": "one:generate", "rank_structure": "numbers"},

@@ -26,6 +26,15 @@ def test_same_frame_same_bytes(tmp_path):
     assert [f.read_bytes() for f in sorted((tmp_path / "a").iterdir())] == [f.read_bytes() for f in sorted((tmp_path / "b").iterdir())]
 
 
+def test_a_frame_without_rows_is_no_table_and_an_earlier_one_goes(tmp_path):
+    frame = pd.DataFrame({"x": [1.0]})
+    write_table(frame, tmp_path, "t", "c")
+    write_table(frame, tmp_path, "other", "c")
+    write_table(frame.head(0), tmp_path, "t", "c")
+    write_table(pd.DataFrame(), tmp_path / "new", "t", "c")
+    assert sorted(f.name for f in tmp_path.rglob("*.*")) == ["other.csv", "other.json", "other.md", "other.tex"]
+
+
 def test_cells():
     assert [cell(v) for v in (0.5, 3, None, "x", pd.NA, np.float32(0.5), -0.0001)] == ["0.500", "3", "--", "x", "--", "0.500", "0.000"]
     assert escape_latex("a_b^c~") == r"a\_b\textasciicircum{}c\textasciitilde{}"

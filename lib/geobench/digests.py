@@ -16,7 +16,8 @@ def digest(params: Params, folder: Path, name: str) -> str:
     code = [paths.NOTEBOOKS / f"{name}.ipynb", *sorted((paths.ROOT / "lib").rglob("*.py")), *sorted(paths.PARAMS.rglob("*.yaml"))]
     external = [paths.ROOT / file for file in params.external_edits]
     for file in (*code, *external, *(_searched(params, folder, name) if name >= SEARCH else _ranked(params, folder, name))):
-        h.update(file.read_bytes() if file.exists() else b"")
+        content = file.read_bytes() if file.exists() else b""
+        h.update(f"{file.name} {len(content)}\n".encode() + content)
     return h.hexdigest()
 
 
@@ -35,14 +36,17 @@ def _ranked(params: Params, folder: Path, name: str) -> list[Path]:
 
 
 def _searched(params: Params, folder: Path, name: str) -> list[Path]:
-    """What the search track's read: the corpus; from 12 the chosen instances; from 14 the guard and the answers; in 15 the rest."""
-    embedded, search = (paths.ROOT / "data" / "embedded" / "search").glob("*.[jc]s*"), folder / "search"
+    """What the search track's read: the corpus; from 12 the chosen instances; in 12 the readers' labels; from 14 the guard and the
+    answers; in 15 the rest."""
+    from geobench.search import grading
+
+    embedded, search = (paths.ROOT / "data" / "embedded" / "search").glob("*.jsonl"), folder / "search"
     own = paths.ROOT / params.search_corpus
     files = [*sorted(embedded), own / "instances.jsonl", own / "training.jsonl"]
     files += sorted(f for f in Path(params.search_folder).rglob("*test*") if f.is_file()) if params.search_folder else []
     files += [Path(params.search_guard_folder) / "guard.json"] if params.search_guard_folder else []
     files += [search / "instances.jsonl", search / "training.jsonl"] if name >= "12" else []
-    files += sorted(search.glob("labels*.csv"))
+    files += [grading.LABELS, *sorted(search.glob("labels*.csv"))] if name[:2] == "12" else []
     if name >= "14":
         files += [search / "guard" / "guard.json", search / "contexts.jsonl", *sorted(search.glob("answers/*.jsonl"))]
     if name >= "15":

@@ -84,7 +84,7 @@ def _models(found: list, notebooks: int) -> list[str]:
     lines, hours, dollars, unknown = [], notebooks * START / 3600, 0.0, []
     for model in dict.fromkeys(w.model for w in found if w.model != "bm25"):
         row, mine = spec(model), [w for w in found if w.model == model]
-        if row.engine == "openai":
+        if row.gives.served:
             cost, most = _dollars(row, mine)
             dollars += most or 0.0
             prices = "no prices in models.yaml" if most is None else f"about {cost:.2f}, at most {most:.2f} dollars"

@@ -3,12 +3,14 @@
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
+from pkgutil import resolve_name
 
 from geobench import paths
+from geobench.engines.capabilities import ENGINES, Engine
 from geobench.errors import GeoBenchError, came, nearest
 from geobench.yaml_values import parse_yaml
 
-READ_OUTS = ("attention", "generate", "cross_encoder", "bi_encoder", "bm25")
+READ_OUTS = ENGINES["local"].read_outs
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,11 @@ class ModelSpec:
     def locator(self) -> str:
         return self.weights.split(":", 1)[1]
 
+    @property
+    def gives(self) -> Engine:
+        """What its engine can give."""
+        return ENGINES[self.engine]
+
     def identity(self) -> dict:
         """What of this row determines a model's output: never an endpoint, a device or a credential."""
         shown = {"model": self.name, "weights": self.weights, "revision": self.revision or self.sha256, "dtype": self.dtype}
@@ -67,12 +74,21 @@ def _spec(name: str, row: dict) -> ModelSpec:
         raise GeoBenchError(f"models.yaml: model `{name}`: throughput: expected input, output and source, got {came(row['throughput'])}")
     if (row.get("engine") == "openai") != row["weights"].startswith("openai:"):
         raise GeoBenchError(f"models.yaml: model `{name}`: `weights: openai:MODEL` and `engine: openai` go together, got {came(row)}")
-    for engine, what in (("openai", "an API"), ("vllm", "vLLM")):
-        if row.get("engine") == engine and (odd := set(row.get("read_outs", ())) - {"generate", "cross_encoder"}):
-            raise GeoBenchError(f"models.yaml: model `{name}`: {what} offers generate and cross_encoder, not {', '.join(sorted(odd))}")
-    if row.get("engine") == "vllm" and row.get("kind", "causal_lm") != "causal_lm":
-        raise GeoBenchError(f"models.yaml: model `{name}`: `engine: vllm` runs causal language models, not a {row['kind']}")
-    return ModelSpec(name=name, **{**row, "read_outs": tuple(row.get("read_outs", ()))})
+    made = ModelSpec(name=name, **{**row, "read_outs": tuple(row.get("read_outs", ()))})
+    _require_offered(made)
+    return made
+
+
+def _require_offered(row: ModelSpec) -> None:
+    """GeoBenchError for an unknown engine, or one that does not run the row's kind of model or offer its read-outs."""
+    if str(row.engine) not in ENGINES:
+        raise GeoBenchError(f"models.yaml: model `{row.name}`: no engine `{row.engine}`.{nearest(str(row.engine), ENGINES)}")
+    if str(row.kind) not in row.gives.load:
+        known = ", ".join(row.gives.load)
+        raise GeoBenchError(f"models.yaml: model `{row.name}`: `engine: {row.engine}` runs models of kind {known}, not {came(row.kind)}")
+    if odd := sorted(set(row.read_outs) - set(row.gives.read_outs)):
+        offered = " and ".join(row.gives.read_outs)
+        raise GeoBenchError(f"models.yaml: model `{row.name}`: {row.gives.title} offers {offered}, not {', '.join(odd)}")
 
 
 @lru_cache
@@ -97,21 +113,10 @@ def spec(name: str) -> ModelSpec:
     raise GeoBenchError(f"unknown model `{name}` (params/models.yaml).{nearest(name, registry())}")
 
 
-ENGINES = ("local", "openai", "vllm")
-
-
 def require_engine(row: ModelSpec) -> None:
-    """Refuse a model that cannot run here: an unknown engine, hub weights without a pinned revision, an API without its key."""
-    if row.engine not in ENGINES:
-        raise GeoBenchError(f"model `{row.name}`: no engine `{row.engine}`.{nearest(row.engine, ENGINES)}")
-    if row.engine == "openai":
-        from geobench.engines.api import key
-
-        key(row)
-    if row.engine == "vllm":
-        from geobench.engines.vllm_settings import require
-
-        require(row)
+    """Refuse a model that cannot run here: hub weights without a pinned revision, an API without its key, no vLLM."""
+    if row.gives.ready:
+        resolve_name(row.gives.ready)(row)
     if row.source == "hf" and not row.revision:
         address = f"https://huggingface.co/{row.locator}"
         raise GeoBenchError(
@@ -123,31 +128,12 @@ def require_engine(row: ModelSpec) -> None:
 _open: dict = {}
 
 
-def _loader(row: ModelSpec) -> type:
-    """The class that loads a row of the registry."""
-    if row.engine == "openai":
-        from geobench.engines.openai import OpenAIModel
-
-        return OpenAIModel
-    if row.engine == "vllm":
-        from geobench.engines.vllm import VllmModel
-
-        return VllmModel
-    if row.kind == "causal_lm":
-        from geobench.engines.local import LocalModel
-
-        return LocalModel
-    from geobench.engines.encoders import Encoder
-
-    return Encoder
-
-
 def open_model(name: str, **options):
     """The loaded model, kept for this process; the engine named in the registry does the loading."""
     row = spec(name)
     require_engine(row)
     if name not in _open or getattr(_open[name], "closed", False):
-        _open[name] = _loader(row)(row)
+        _open[name] = resolve_name(row.gives.load[row.kind])(row)
     for option, value in options.items():
         setattr(_open[name], option, value)
     return _open[name]

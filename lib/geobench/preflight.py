@@ -106,7 +106,7 @@ def require_weights(row: ModelSpec) -> None:
     from geobench.weights import locate
 
     require_engine(row)
-    if row.engine == "openai":
+    if row.gives.served:
         return
     where, revision = locate(row, fetch=False)
     if row.source == "hf":

@@ -3,12 +3,12 @@
 from collections import Counter
 
 from geobench.attacks import entries, named, split
+from geobench.engines.api import settings
+from geobench.engines.capabilities import GIVES, UNLISTED, refusal
 from geobench.errors import GeoBenchError
 from geobench.models import spec
 from geobench.rankers import parse_name, windows
 from geobench.rankers.structure import require
-
-ELSEWHERE = {"openai": "is served over an API", "vllm": "runs under vLLM"}
 
 
 def require_models(params) -> None:
@@ -34,24 +34,38 @@ def require_models(params) -> None:
 def refuse(params) -> None:
     """GeoBenchError for the first model whose engine cannot do what the parameters ask of it."""
     for entry in params.white_box:
-        _must_give("white_box", named(params, entry)[2], "gradients", ("openai", "vllm"))
-    _must_give("reference_model", params.reference_model, "log-probabilities of a given text", ("openai",))
-    _one_vllm_engine(params)
+        _must_give("white_box", named(params, entry)[2], "gradients")
+    _must_give("reference_model", params.reference_model, "text_logprobs")
+    _must_answer("judge", params.judge)
+    _one_at_a_time(params)
     for model, read_out in map(parse_name, params.rankers):
         if read_out == "generate":
             require(params.rank_structure, spec(model).engine, f"`{model}`")
+        if read_out == "cross_encoder":
+            _must_answer("rankers", model)
 
 
-def _must_give(role: str, model: str, what: str, without: tuple[str, ...]) -> None:
-    if (engine := spec(model).engine) in without:
-        raise GeoBenchError(f"{role}: `{model}` {ELSEWHERE[engine]}, which does not give {what}; use a local model")
+def _must_give(role: str, model: str, capability: str) -> None:
+    row = spec(model)
+    if not getattr(row.gives, capability):
+        raise refusal(role, model, row.engine, GIVES[capability])
 
 
-def _one_vllm_engine(params) -> None:
-    """TAP's attacker and ranker work in turns; two vLLM engines cannot, since one lives per process."""
+def _must_answer(role: str, model: str) -> None:
+    """A server gives the log-probabilities that its row says it gives."""
+    row = spec(model)
+    if row.gives.served and not settings(row).top_logprobs:
+        raise refusal(role, model, row.engine, UNLISTED)
+
+
+def _one_at_a_time(params) -> None:
+    """TAP's attacker and ranker work in turns; two models of an engine that holds one per process (vLLM) cannot."""
     ranker = parse_name(params.tap_ranker)[0]
     for entry in params.black_box:
         attacker = named(params, entry)[2]
         together = split(entry)[0] == "tap" and ranker not in (None, attacker)
-        if together and spec(attacker).engine == spec(ranker).engine == "vllm":
-            raise GeoBenchError(f"tap_ranker: `{ranker}` and TAP's attacker `{attacker}` both run under vLLM, and only one lives at a time")
+        if together and spec(attacker).engine == spec(ranker).engine and spec(ranker).gives.alone:
+            title = spec(ranker).gives.title
+            raise GeoBenchError(
+                f"tap_ranker: `{ranker}` and TAP's attacker `{attacker}` both run under {title}, and only one lives at a time"
+            )

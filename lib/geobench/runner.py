@@ -174,6 +174,7 @@ def _other_edits(made: Plan, source: Path) -> list[str]:
     import papermill
 
     names = {k for n in notebooks() if n <= "04_rewrites" for k in papermill.inspect_notebook(str(paths.NOTEBOOKS / f"{n}.ipynb"))}
+    names.discard("resamples")  # notebook 02's table of the control takes it, no edit does
     old, new = _identity_of(source / "params.yaml"), json.loads(json.dumps(made.params.identity()))
     return differences({k: old.get(k) for k in names}, {k: new.get(k) for k in names})
 

@@ -17,6 +17,7 @@ LATEX = {
     "\u2264": r"\ensuremath{\le}", "\u2265": r"\ensuremath{\ge}", "\u2192": r"\ensuremath{\to}",
 }  # fmt: skip
 TYPESET = "–—‘’‚“”„†‡•…‰‹›€™"  # beyond Latin letters
+SUFFIXES = (".csv", ".tex", ".md", ".json")
 NOT_IN_T1 = "\u00ad\u0126\u0127\u0138\u013f\u0140\u0149\u0166\u0167"
 
 
@@ -49,8 +50,13 @@ def cell(value: object, decimals: int = 3) -> str:
 
 
 def write_table(frame, folder: Path, name: str, caption: str, decimals: int = 3) -> None:
-    """Write `<folder>/<name>.csv`, `.tex`, `.md` and `.json` (the caption)."""
+    """Write `<folder>/<name>.csv`, `.tex`, `.md` and `.json` (the caption). A frame without rows is no table: nothing is written, and
+    what an earlier run wrote goes, so that no reader takes it for this one's."""
     folder = Path(folder)
+    if frame.empty:
+        for suffix in SUFFIXES:
+            (folder / f"{name}{suffix}").unlink(missing_ok=True)
+        return
     folder.mkdir(parents=True, exist_ok=True)
     rows = [[cell(v, decimals) for v in row] for row in frame.astype(object).itertuples(index=False, name=None)]
     head = [str(c) for c in frame.columns]

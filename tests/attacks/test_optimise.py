@@ -5,12 +5,13 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from geobench.attacks import optimise, raf, random_search, scene, stealthrank, sts
+from geobench.attacks import objectives, optimise, raf, random_search, scene, stealthrank, sts
 from geobench.attacks.base import Task
 from geobench.attacks.vocabulary import vocabulary
 from geobench.errors import GeoBenchError
 from geobench.lists import make_list
 from geobench.orders import evaluation_orders
+from geobench.rankers.base import Ranking
 
 MODULES = pytest.mark.parametrize("module", [sts, raf, stealthrank, random_search], ids=lambda m: m.METHOD)
 
@@ -149,3 +150,32 @@ def test_methods_of_one_list_share_its_clean_prompts(engine, task, ranker, setti
     (second,) = [e for _, e in optimise.run(raf, [task(2)], engine, ranker, chosen, tmp_path, clean)]
     assert kept and {key: id(past) for key, (_, past) in clean.items()} == kept
     assert second == edits(raf, [task(2)], engine, ranker, chosen, tmp_path)[0]
+
+
+@pytest.mark.parametrize("module, prompt, last", [(stealthrank, "own", 1), (stealthrank, "deployed", None), (raf, "deployed", None)])
+def test_search_and_held_out_orders_are_the_lists_own_split(engine, task, settings, module, prompt, last):
+    from geobench.orders import search_split
+
+    chosen = settings(test_orders=2, stealthrank_orders=3, raf_orders=3, optimisation_prompt=prompt, seed=5)
+    made = optimise.problem(module, task(2), engine, chosen, vocabulary(engine), 0, {})
+    held_out, orders = search_split("toy/kettles", 4, 2, 3, 5, last)
+    assert made.held_out == held_out and len(made.scenes) == len(orders) == 3
+    shown = [[item.name for item in sorted(task(2).list.items, key=lambda i: (s.before + s.after).find(i.name))] for s in made.scenes]
+    assert shown == [[task(2).list.items[i].name for i in order] for order in orders]
+
+
+def test_a_test_averages_the_objective_over_the_search_orders_and_the_rank_over_the_held_out(engine, task, settings):
+    made = optimise.problem(sts, task(2), engine, settings(sts_orders=3, test_orders=2), vocabulary(engine), 0, {})
+    one, two, three = (objectives.losses(made.model, here, [made.slot])[0] for here in made.scenes)
+    asked = []
+
+    class Ranks:
+        def rank(self, jobs):
+            for job in jobs:
+                asked.append((job.orders, job.target, job.text))
+                yield job, Ranking([[9, 4, 9, 9], [9, 1, 9, 9]])
+
+    row = optimise._tested(made, Ranks(), {"suffix": "* *"}, made.slot)
+    assert row["objective"] == pytest.approx((one + two + three) / 3) and len({one, two, three}) == 3
+    assert (row["ranks"], row["mean_rank"]) == ([4, 1], 2.5)
+    assert asked == [(tuple(made.held_out), 2, task(2).item.description + " * *")]

@@ -55,3 +55,27 @@ def test_slots_that_do_not_read_back_are_never_drawn(engine, task, settings, mon
     state = raf.start(made)
     losses = raf.step(made, state, 0)
     assert state["finished"] and state["shown"] == made.slot[:1] and len(losses) == 1
+
+
+@pytest.mark.parametrize("uniform, taken", [(0.0, 0), (0.49, 0), (0.5, 1), (0.74, 1), (0.76, 2), (0.999999, 2)])
+def test_a_slot_is_drawn_by_the_softmax_of_what_it_lacks(monkeypatch, uniform, taken):
+    monkeypatch.setattr(raf.scene, "stands", lambda *_: True)
+    made = SimpleNamespace(engine=None, scenes=None, words=None)
+    total = -torch.tensor([0.5, 0.25, 0.25, 0.0], dtype=torch.float64).log()  # chances 1/2, 1/4, 1/4, none
+    assert raf._drawn(made, [[1], [2], [3], [4]], total, uniform) == taken
+
+
+def test_a_draw_at_the_very_end_takes_the_last_slot_that_can_be_drawn(monkeypatch):
+    monkeypatch.setattr(raf.scene, "stands", lambda *_: True)
+    made = SimpleNamespace(engine=None, scenes=None, words=None)
+    assert raf._drawn(made, [[1], [2], [3]], torch.tensor([0.0, 0.0, float("inf")], dtype=torch.float64), 1.0) == 1
+
+
+def test_patience_counts_the_best_token_and_not_the_drawn_one(engine, task, settings, monkeypatch):
+    made = optimise.problem(raf, task(3), engine, settings(raf_guide=0.0, raf_orders=1, raf_alpha=0.0, raf_target=1.0),
+                            vocabulary(engine), 0, {})  # fmt: skip
+    state, seen = raf.start(made), {}
+    monkeypatch.setattr(raf, "_drawn", lambda problem, tried, total, uniform: seen.update(tried=tried, total=total.clone()) or 1)
+    raf.step(made, state, 0)
+    best = min(zip(seen["total"].tolist(), seen["tried"]))[1]
+    assert state["seen"] == [best[-1]] and best != seen["tried"][1] and state["shown"] == seen["tried"][1]

@@ -29,3 +29,12 @@ def test_it_draws_one_candidate_more_than_sts_from_the_whole_vocabulary(engine, 
 def test_its_budget_is_that_of_sts(settings):
     names = optimise.identity(random_search, settings())
     assert names["sts_candidates"] == 24 and "sts_top_k" not in names and set(random_search.NAMES) < set(sts.NAMES)
+
+
+def test_it_draws_one_candidate_more_than_sts(engine, task, settings, monkeypatch):
+    made = optimise.problem(random_search, task(2), engine, settings(sts_candidates=3), vocabulary(engine), 0, {})
+    seen = []
+    monkeypatch.setattr(random_search, "best_standing", lambda problem, here, slot, drawn: seen.append(len(drawn)) or (slot, 0.0))
+    for number in range(5):
+        random_search.step(made, random_search.start(made), number)
+    assert seen == [4] * 5  # among thousands of swaps no two are alike

@@ -1,5 +1,7 @@
 """The choice of the next token: distribution, nucleus, and when it says that it is not sure."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import torch
 
@@ -71,3 +73,11 @@ def test_a_sure_choice_survives_any_change_below_the_margin():
             token, sure = choose(logits, decoding, seed, 0, margin)
             moved = logits + (torch.rand(200, generator=generator) - 0.5) * margin
             assert not sure or choose(moved, decoding, seed, 0, margin)[0] == token
+
+
+def test_a_draw_of_zero_does_not_win(monkeypatch):
+    """Its noise is that of the least number that is not zero, 87.3, and not endless: a logit above that still wins."""
+    draws = SimpleNamespace(standard_exponential=lambda size, dtype: np.array([1.0, 0.0], dtype=dtype))
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: draws)
+    assert choose(torch.tensor([90.0, 0.0]), Decoding(1, 1.0), 0, 0, 1e-6) == (0, True)
+    assert choose(torch.tensor([80.0, 0.0]), Decoding(1, 1.0), 0, 0, 1e-6) == (1, True)

@@ -1,10 +1,12 @@
 """A tiny cross-encoder: raw logits that do not depend on the other passages."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 
-from geobench.engines.encoders import Encoder
+from geobench.engines.encoders import Encoder, _positions
 from geobench.errors import GeoBenchError
 from geobench.models import ModelSpec
 
@@ -31,3 +33,13 @@ def test_a_score_does_not_depend_on_its_neighbours(tiny_model):
 def test_a_folder_without_weights_is_named(tmp_path):
     with pytest.raises(GeoBenchError, match="no config.json"):
         Encoder(ModelSpec("mine", f"path:{tmp_path}", kind="cross_encoder"))
+
+
+@pytest.mark.parametrize("kind, pad, want", [("bert", 0, 514), ("roberta", 1, 512), ("xlm-roberta", 1, 512), ("roberta", None, 513)])
+def test_positions_of_roberta_begin_after_the_padding_tokens(kind, pad, want):
+    config = SimpleNamespace(model_type=kind, pad_token_id=pad, max_position_embeddings=514)
+    assert _positions(SimpleNamespace(config=config)) == want
+
+
+def test_a_model_that_does_not_say_has_no_bound():
+    assert _positions(SimpleNamespace(config=SimpleNamespace(model_type="t5", pad_token_id=0))) == 10**9

@@ -42,3 +42,17 @@ def test_a_refused_request_costs_nothing_and_an_unseen_one_its_bound(meter):
     meter.close()
     assert sorted(costs(meter)) == [(20, 1), (200, 0)]
     assert meter.engine.budget._paid == pytest.approx(220e-6) and meter.engine.budget._reserved == pytest.approx(0)
+
+
+def test_a_reply_without_counts_is_charged_at_the_bound_of_the_request_that_it_answers(meter):
+    meter.send()  # its answer never came
+    meter.send()
+    meter.billed(None, {"text": "x"}, True)
+    shown = meter.engine.store._read("select number, tokens_in, tokens_out, known from costs order by number")
+    assert shown == [(1, 100, 50, 0), (3, 100, 50, 0)]  # number 2, the answered one, gave way to 3
+
+
+def test_counts_that_the_server_states_stand_in_the_store(meter):
+    meter.send()
+    meter.billed((10, 5), {"text": "x"}, True)
+    assert meter.engine.store._read("select tokens_in, tokens_out, known from costs") == [(10, 5, 1)]

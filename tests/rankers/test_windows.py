@@ -1,6 +1,7 @@
 """Sliding windows by hand: an engine that sorts what it is shown by a known worth."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +11,7 @@ from geobench.lists import make_list
 from geobench.params import load
 from geobench.rankers.base import Job
 from geobench.rankers.generate import GenerateRanker
-from geobench.rankers.windows import WindowRanker, spans
+from geobench.rankers.windows import Walk, WindowRanker, spans
 
 SEVEN = make_list("tests", "letters", "letter", [(f"Item {c}", f"worth {n}.") for c, n in zip("ABCDEFG", (3, 7, 1, 6, 2, 5, 4))])
 BY_WORTH = [5, 1, 7, 2, 6, 3, 4]  # rank of A to G: 7 is the best
@@ -108,3 +109,26 @@ def test_what_meets_in_a_window_is_measured_in_tokens(tiny_model):
         list(ranker.rank([job]))
     with pytest.raises(GeoBenchError, match="do not fit the"):
         ranker.fit(job)
+
+
+def test_a_window_takes_the_named_first_and_its_last_word_says_what_is_missing():
+    walk, reply = Walk(0, list(range(6))), Reply("x", "stop", 1, 1)
+    walk.take(2, 5, [2, 0], reply, "missing")  # shows 2 3 4, names 4 and 2
+    assert (walk.order, walk.missing) == ([0, 1, 4, 2, 3, 5], {3})
+    walk.take(0, 3, [1], reply, "missing")  # shows 0 1 4, names 1
+    assert (walk.order, walk.missing) == ([1, 0, 4, 2, 3, 5], {3, 0, 4})
+    walk.take(1, 4, [1, 0], reply, "missing")  # shows 0 4 2, names 4 and 0, which are missing no more
+    assert (walk.order, walk.missing) == ([1, 4, 0, 2, 3, 5], {2, 3})
+    assert walk.ranks() == [3, 1, 7, 7, 2, 4]
+
+
+@pytest.mark.parametrize("finish, said", [
+    (["stop", "length", "stop"], "length"), (["length", "filtered", "stop"], "filtered"), (["stop", "stop", "stop"], "stop"),
+])  # fmt: skip
+def test_a_ranking_ends_as_the_worst_of_its_windows(finish, said):
+    engine = Sorter()
+    endings = iter(finish)
+    plain = engine.generate
+    engine.generate = lambda *a, **k: [replace(r, finish=next(endings)) for r in plain(*a, **k)]
+    ((_, ranking),) = WindowRanker("s:generate", engine, window=4, stride=2).rank([Job(SEVEN, (tuple(range(7)),))])
+    assert ranking.finish == [said]

@@ -66,6 +66,20 @@ def test_only_labelled_answers_that_are_known_count(tmp_path):
     assert set(table["n"]) == {4} and set(table["kappa"]) == {1.0}  # six, without an empty label and without a verdict
 
 
+@pytest.mark.parametrize("names, said", [
+    (["labels_judge.csv"], "labels_judge.csv: the reader's name `judge` is kept for the table's own rows; expected labels_NAME.csv"),
+    (["labels-All.csv"], "the reader's name `All` is kept"),
+    (["labels_ann.csv", "labels-ann.csv"], "the reader's name `ann` has another file"),
+    (["labels.csv", "labels_reader.csv"], "the reader's name `reader` has another file"),
+])  # fmt: skip
+def test_no_file_takes_the_judges_place_or_another_readers(tmp_path, names, said):
+    for name in names:
+        (tmp_path / name).write_text("item,asr\nx,1\n")
+    with pytest.raises(GeoBenchError) as error:
+        annotation.imported(tmp_path)
+    assert said in str(error.value)
+
+
 def test_known_statistics():
     a = dict(zip("abcd", [0.0, 0.0, 1.0, 1.0]))
     b = dict(zip("abcd", [0.0, 0.0, 1.0, 0.5]))

@@ -34,3 +34,16 @@ def test_labels(tmp_path):
     file.write_text(HEAD + f"x,v,{name},id,a,2,\n")
     with pytest.raises(GeoBenchError, match="l.csv:2: reader_1 must be"):
         grading.read_labelled(file)
+
+
+def test_without_a_judge_or_without_text_no_stance_is_asked_for(search, monkeypatch):
+    def graded(run, answers):
+        return [{"victim": a["victim"], "name": a["name"], "condition": "id", "answer": a["answer"], "stance": "false"} for a in answers]
+
+    monkeypatch.setattr(grading, "grade_all", graded)
+    blank, said = ({"victim": "v", "name": "n", "condition": "id", "answer": text} for text in (" \n", "It is deep."))
+    assert grading.stances(search, [blank, said]) == {("v", "n", "id", "It is deep."): "false"}
+    monkeypatch.setattr(grading, "grade_all", None)
+    assert grading.stances(search, [blank]) == {} == grading.stances(search, [])
+    search.p = search.p.model_copy(update={"search_judge": None})
+    assert grading.stances(search, [said]) == {}

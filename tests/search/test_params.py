@@ -27,6 +27,7 @@ def test_the_papers_defaults_and_the_smoke_profile():
         ({"search_encoder": "mini"}, "unknown model `mini`"),
         ({"search_chunk_overlap": 96}, "search_chunk_overlap: expected less than"),
         ({"search_sparse_weight": 2.0}, "search_sparse_weight"),
+        ({"search_defences": ["granite:drop"], "search_guard_models": {}}, "`granite:drop` has no model in search_guard_models"),
     ],
 )
 def test_faults(values, said):

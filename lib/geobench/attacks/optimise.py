@@ -10,6 +10,8 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -22,6 +24,10 @@ from geobench.orders import search_split
 from geobench.prompts import prompt_sha
 from geobench.rankers.base import Job
 
+if TYPE_CHECKING:
+    from geobench.engines.local import LocalModel
+    from geobench.params import Params
+
 SHARED = ("objective", "optimisation_prompt", "optimisation_seeds", "selection", "test_every", "test_orders", "seed")
 
 
@@ -30,9 +36,9 @@ class Problem:
     """One target's optimisation: its scenes (one per search order), the start slot, and a seed of its own."""
 
     task: Task
-    module: object
-    engine: object
-    settings: object
+    module: ModuleType
+    engine: "LocalModel"
+    settings: "Params"
     words: Vocabulary
     restart: int
     scenes: list[scene.Scene]

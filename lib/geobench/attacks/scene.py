@@ -36,7 +36,7 @@ class Scene:
     goal: list[int]
     size: int
     past: Prefix | None = None
-    queries: tuple[list[int], list[int]] = ((), ())
+    queries: tuple[list[int], list[int]] = ([], [])
     spans: tuple = ()
     shown: int = 0
 
@@ -92,8 +92,8 @@ def _render(engine, job: Job, order, style: str | None, objective: str) -> str:
 
 def _frame(task: Task, engine, order, style, objective) -> tuple[str, str]:
     """The rendered prompt before and after the suffix."""
-    parts = _render(engine, Job(task.list, (order,), task.target, task.item.description + MARK, "white-box"), order, style, objective)
-    parts = parts.split(MARK)
+    job = Job(task.list, (order,), task.target, task.item.description + MARK, "white-box")
+    parts = _render(engine, job, order, style, objective).split(MARK)
     if len(parts) != 2:
         raise GeoBenchError(f"{task.name}: the prompt holds the reserved character U+2063, or the template repeats the description")
     return parts[0], parts[1]

@@ -93,7 +93,8 @@ def _checked(chooser: Chooser, cache: Cache, place: int, n: int, guess: list[int
     for right in range(len(guess) + 1):
         token = chooser.take(n, logits[right], alone)
         if chooser.finish[n] or right == len(guess) or token != guess[right]:
-            return right, token
+            break
+    return right, token
 
 
 class _Forced(LogitsProcessor):

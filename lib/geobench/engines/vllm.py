@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from geobench.engines.capabilities import ENGINES
 from geobench.engines.chat_prompt import ChatPrompts
 from geobench.engines.decoding import Decoding
 from geobench.engines.reply import Messages, Reply
@@ -30,7 +31,7 @@ class VllmModel(ChatPrompts):
     """
 
     batch_size = 32
-    structures = True  # replies can be held to a regular expression or a JSON schema
+    structures = ENGINES["vllm"].structured  # replies can be held to a regular expression or a JSON schema
     _live: "VllmModel | None" = None
 
     def __init__(self, spec):

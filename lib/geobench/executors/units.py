@@ -46,4 +46,4 @@ def pieces(units: list, key: Callable, size: str) -> list[list[tuple[int, object
 def _served(models: tuple[str, ...]) -> bool:
     from geobench.models import spec
 
-    return any(spec(model).engine == "openai" for model in models)
+    return any(spec(model).gives.served for model in models)

@@ -26,10 +26,10 @@ def split(q, past, own, past_mask, own_mask, scale: float) -> torch.Tensor:
     joined = packed.transpose(0, 1).flatten(1, 2)[None]  # [1, KV, B*T*G, hd]
     if past_mask is not None:
         past_mask = past_mask.repeat_interleave(groups, 0).repeat(batch, 1)
-    there, there_lse = _with_lse(joined, *past, past_mask, scale)
+    there, there_lse = _with_lse(joined, past[0], past[1], past_mask, scale)
     there = there[0].unflatten(1, (batch, -1)).transpose(0, 1)
     there_lse = there_lse[0].unflatten(1, (batch, -1)).transpose(0, 1)
-    here, here_lse = _with_lse(packed, *own, own_mask.repeat_interleave(groups, 0), scale)
+    here, here_lse = _with_lse(packed, own[0], own[1], own_mask.repeat_interleave(groups, 0), scale)
     share = torch.sigmoid(there_lse - here_lse)[..., None].to(here.dtype)
     if past_mask is not None:
         there = torch.where(share > 0, there, 0)  # a row that sees nothing of the prefix

@@ -7,12 +7,12 @@ count and the entries, but an entry can be written twice (then the parse status 
 import json
 import re
 
+from geobench.engines.capabilities import engines_with
 from geobench.errors import GeoBenchError, nearest
 from geobench.parsing import Parsed, placed
 from geobench.prompts import load_prompt
 
 STRUCTURES = ("numbers", "json")
-ENGINES = ("vllm",)
 
 
 def constraint(structure: str, names: list[str]) -> dict:
@@ -59,8 +59,9 @@ def require(structure: str | None, engine, what: str) -> None:
         return
     if structure not in STRUCTURES:
         raise GeoBenchError(f"rank_structure: unknown structure `{structure}`.{nearest(structure, STRUCTURES)}")
-    if not (engine in ENGINES if isinstance(engine, str) else getattr(engine, "structures", False)):
+    able = engines_with("structured")
+    if not (engine in able if isinstance(engine, str) else getattr(engine, "structures", False)):
         raise GeoBenchError(
             f"rank_structure: {what} cannot be held to `{structure}`: its engine has no structured output "
-            f"(engines with it: {', '.join(ENGINES)}); use null"
+            f"(engines with it: {', '.join(able)}); use null"
         )

@@ -13,6 +13,7 @@ from geobench.errors import GeoBenchError, came
 from geobench.sampling import draw
 from geobench.search.agreement import LEVELS, cohen, fleiss
 
+RESERVED = ("judge", "all")  # what the table of agreement calls the judge, and all raters together
 FIELDS = ("item", "query", "false_claim", "true_statement", "criterion", "answer", "asr", "remove")
 FORM = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Annotation sheet</title><style>
 :root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:50rem;margin:auto;padding:1rem}
@@ -92,9 +93,17 @@ def read_labels(path: Path) -> dict[str, dict]:
 
 
 def imported(folder: Path) -> dict[str, dict[str, dict]]:
-    """{reader: labels} of every `labels*.csv` in a folder, as saved by the form; a reader is named by what follows `labels`."""
-    files = sorted(Path(folder).glob("labels*.csv"))
-    return {f.stem.removeprefix("labels").strip("_- ") or "reader": read_labels(f) for f in files}
+    """{reader: labels} of every `labels*.csv` in a folder, as saved by the form; a reader is named by what follows `labels`.
+
+    GeoBenchError for a name that is not a reader's to have, and for two files of one reader."""
+    found: dict[str, dict[str, dict]] = {}
+    for file in sorted(Path(folder).glob("labels*.csv")):
+        reader = file.stem.removeprefix("labels").strip("_- ") or "reader"
+        if reader.lower() in RESERVED or reader in found:
+            why = "is kept for the table's own rows" if reader not in found else "has another file there"
+            raise GeoBenchError(f"{file}: the reader's name `{reader}` {why}; expected labels_NAME.csv with a name of its own")
+        found[reader] = read_labels(file)
+    return found
 
 
 def readers_table(answers: list[dict], labels: dict[str, dict[str, dict]], resamples: int = 10_000, seed: int = 0):

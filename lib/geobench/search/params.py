@@ -6,7 +6,8 @@ from pydantic import BaseModel, Field
 
 from geobench.errors import GeoBenchError, nearest
 
-REPLY_GUARDS = ("granite", "llama_guard", "nemo")
+CHUNK_GUARDS = ("granite", "llama_guard")  # guard models that read chunks; the others read drafted answers
+REPLY_GUARDS = (*CHUNK_GUARDS, "nemo")
 KNOWN_GUARDS = (*REPLY_GUARDS, "nemo_package")
 
 
@@ -70,7 +71,9 @@ class SearchParams(BaseModel):
                     f"search_defence_victims: `{victim}` is not among search_victims.{nearest(victim, self.search_victims)}"
                 )
         for configuration in self.search_defences:
-            parse_configuration(configuration, CHUNK_DEFENCES)
+            defence, _ = parse_configuration(configuration, CHUNK_DEFENCES)
+            if defence in CHUNK_GUARDS and defence not in self.search_guard_models:
+                raise GeoBenchError(f"search_defences: `{configuration}` has no model in search_guard_models")
         for guard in self.search_guard_models:
             if guard not in KNOWN_GUARDS:
                 raise GeoBenchError(f"search_guard_models: unknown guard `{guard}`.{nearest(guard, KNOWN_GUARDS)}")

@@ -119,7 +119,7 @@ class SearchRun:
     def make_answers(self, victim: str) -> list[dict]:
         """A victim's answers with the key judge's verdicts, for every instance and condition."""
         contexts = self.contexts()
-        identity = self._identity() | {"contexts": _digest(contexts), "victim": victims.identity(victim, self.p.search_answer_tokens)}
+        identity = self._identity() | {"contexts": rows_sha(contexts), "victim": victims.identity(victim, self.p.search_answer_tokens)}
         with Records(self.answers_file(victim), identity, UNIT) as records:
             todo = [c for c in contexts if (c["name"], c["condition"]) not in records.done]
             by_name = {i.name: i for i in self.instances}
@@ -174,5 +174,6 @@ class SearchRun:
         return made
 
 
-def _digest(rows: list[dict]) -> str:
+def rows_sha(rows: list[dict]) -> str:
+    """First 16 hex digits of the sha256 of rows, such as contexts or the passages that a victim reads."""
     return sha(json.dumps(rows, sort_keys=True))

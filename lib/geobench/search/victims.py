@@ -24,7 +24,7 @@ def parse_victim(name: str) -> tuple[str, str]:
         raise GeoBenchError(f"search_victims: expected MODEL:READ-OUT, got `{name}`.{nearest(read_out, READ_OUTS)}")
     if (spec(model).kind == "bi_encoder") != (read_out == "extractive"):
         raise GeoBenchError(f"search_victims: `{model}` is a {spec(model).kind}, which read-out `{read_out}` cannot use")
-    if read_out == "likelihood" and spec(model).engine != "local":
+    if read_out == "likelihood" and not spec(model).gives.gradients:
         raise GeoBenchError(f"search_victims: `{name}` needs a local model, got one of engine `{spec(model).engine}`")
     return model, read_out
 

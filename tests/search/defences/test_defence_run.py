@@ -85,6 +85,10 @@ def test_a_wiring_run_of_guard_models_and_the_self_check(run):
     assert len(made) == 3 and all(len(d) == run.p.search_top for d in made.values())
     rows = [json.loads(line) for line in (run.folder / "decisions/llama_guard.jsonl").read_text().splitlines()]
     assert rows[0]["fingerprint"]["wiring"] is True and set(rows[1]["decisions"][0]) >= {"risk", "raw", "parsed", "polarity"}
+    assert (run.chunk_guards, run.answer_guards) == (["granite", "llama_guard"], ["nemo"])
+    run.p = run.p.model_copy(update={"search_guard_models": {"nemo_package": "smollm2-135m", "llama_guard": "smollm2-135m"}})
+    assert (run.chunk_guards, run.answer_guards) == (["llama_guard"], ["nemo_package"])
+    run.p = run.p.model_copy(update={"search_guard_models": {"nemo": "smollm2-135m"}})
     checks = run.self_check("minilm:extractive")
     assert len(checks) == 3 and {c["polarity"] for c in checks} == {"yes_is_grounded"}
 

@@ -32,3 +32,20 @@ def test_paired_difference_of_a_detector_with_itself_is_zero():
     both = pd.concat([frame(), frame().assign(detector="frozen")])
     table = separation.difference_table(both, "frozen", "guard", 100)
     assert (table[["difference", "lo", "hi"]] == 0).all().all()
+
+
+def blocks(**rates):
+    rows = [("guard", state, rate) for state, rate in rates.items()]
+    return pd.DataFrame(rows, columns=["detector", "state", "document_rate"])
+
+
+@pytest.mark.parametrize("rates, said", [
+    ({"id": 0.8, "control": 0.8, "ip": 0.1}, "blocks ID 80%, control 80%, IP 10%: the true version is blocked at least as often"),
+    ({"id": 0.8, "control": 0.6, "ip": 0.1}, "the true version is blocked 0.75 times as often"),
+    ({"id": 0.8, "control": 0.0, "ip": 0.1}, "no true version is blocked"),
+    ({"id": 0.0, "control": 0.0, "ip": 0.0}, "it blocks no ID document"),
+    ({"id": 0.8, "ip": 0.1, "clean": 0.0}, "blocks ID 80%, control (none here), IP 10%: without a control, style and truth cannot"),
+])  # fmt: skip
+def test_the_control_in_words_with_and_without_one(rates, said):
+    (line,) = separation.control_lines(blocks(**rates))
+    assert line.startswith("guard: ") and said in line

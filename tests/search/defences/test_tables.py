@@ -54,6 +54,7 @@ def test_blocked_shares_of_all_and_of_target_chunks():
     row = table.set_index("condition").loc["id"]
     assert row["all"] == pytest.approx(1 / 3) and row["target"] == 0.5 and row["unparsed"] == pytest.approx(1 / 3) and row["chunks"] == 3
     assert pd.isna(table.set_index("condition").loc["clean", "all"])
+    assert tables.chunk_block_table([], {}, 3)["defence"].tolist() == []
     strict = tables.chunk_block_table([{"name": "q", "condition": "id", "hits": hits, "target": 2}], {"granite": made}, 3, "block")
     assert strict.set_index("condition").loc["id", "all"] == pytest.approx(2 / 3)
 

@@ -6,9 +6,10 @@ that dropping always refills.
 """
 
 from geobench.errors import GeoBenchError, nearest
+from geobench.search.params import CHUNK_GUARDS
 
 POLICIES = ("drop", "refill")
-CHUNK_DEFENCES = ("guard", "frozen", "tfidf", "encoder_lr", "disagreement", "union", "granite", "llama_guard")
+CHUNK_DEFENCES = ("guard", "frozen", "tfidf", "encoder_lr", "disagreement", "union", *CHUNK_GUARDS)
 PLACES = ("after_rerank", "before_rerank")
 
 

@@ -85,7 +85,7 @@ def estimate(p, instances: int) -> list[str]:
         lines.append(f"  {row['work']}: {row['calls']} calls of {row['model']}, at most {row['in'] + row['out']:,} tokens")
     sizes = {r["model"]: memory(r["model"]) for r in rows}
     for model in sizes:
-        if spec(model).engine == "openai" and (prices := settings(spec(model)).prices):
+        if spec(model).gives.served and (prices := settings(spec(model)).prices):
             mine = [r for r in rows if r["model"] == model]
             lines.append(f"  {model}: at most {prices.dollars(sum(r['in'] for r in mine), sum(r['out'] for r in mine)):.2f} dollars")
     for model, size in sizes.items():

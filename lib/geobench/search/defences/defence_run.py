@@ -4,12 +4,10 @@ An answer is made anew only where a defence changed the context; equal contexts 
 is a refusal (no ASR, no accuracy), whichever victim: there is nothing to cite.
 """
 
-import json
 from functools import cached_property
 
 from geobench.models import open_model
 from geobench.records import Records, read_records
-from geobench.run import sha
 from geobench.sampling import draw
 from geobench.search import verdicts, victims
 from geobench.search.context import passages
@@ -19,7 +17,8 @@ from geobench.search.defences.contexts import parse_configuration, survivors
 from geobench.search.defences.disagreement import Disagreement
 from geobench.search.defences.guard_run import GuardRun, scores_of
 from geobench.search.defences.unions import union_taus
-from geobench.search.pipeline import UNIT, SearchRun, corpus_sha
+from geobench.search.params import CHUNK_GUARDS
+from geobench.search.pipeline import UNIT, SearchRun, corpus_sha, rows_sha
 from geobench.search.retrieval import SearchEngine
 
 UNITED = ("guard", "tfidf")
@@ -62,6 +61,16 @@ class DefenceRun:
         texts = [r.text for r in self.guards.parts(self.guards.halves[1], ("clean", "ip"))]
         return union_taus([scores_of(self.detectors[n], texts) for n in UNITED], self.p.search_guard_fpr)
 
+    @property
+    def chunk_guards(self) -> list[str]:
+        """The guard models of `search_guard_models` that read chunks."""
+        return [name for name in self.p.search_guard_models if name in CHUNK_GUARDS]
+
+    @property
+    def answer_guards(self) -> list[str]:
+        """Those that read a drafted answer."""
+        return [name for name in self.p.search_guard_models if name not in CHUNK_GUARDS]
+
     def wanted(self) -> list[dict]:
         """Candidates of the queries that guard models see."""
         chosen = set(draw(self.by_name, self.p.search_guard_instances, self.p.seed, "guards"))
@@ -69,7 +78,7 @@ class DefenceRun:
 
     def decide(self, defence: str) -> dict[tuple, list[Decision]]:
         """Decisions of a chunk defence on every candidate (guard models: on the chunks that would be shown), by (name, condition)."""
-        reply = defence in ("granite", "llama_guard")
+        reply = defence in CHUNK_GUARDS
         judge = self._judge(defence)
         identity = {"corpus": corpus_sha(self.search.instances), "engine": self.search.engine.identity(), **judge.identity()}
         file = self.folder / "decisions" / f"{defence}.jsonl"
@@ -93,7 +102,7 @@ class DefenceRun:
 
     def defended(self, configuration: str) -> list[dict]:
         """Context rows (name, condition, passages, changed) under `DEFENCE:POLICY`; guard models: their sample of queries."""
-        defence, policy = parse_configuration(configuration, (*self.detectors, "union", "granite", "llama_guard"))
+        defence, policy = parse_configuration(configuration, (*self.detectors, "union", *CHUNK_GUARDS))
         decisions, rows = self.decide(defence), []
         for row in self.candidates:
             made = decisions.get((row["name"], row["condition"]))
@@ -114,7 +123,7 @@ class DefenceRun:
         with Records(self.folder / "defended" / f"{victim.replace(':', '__')}.jsonl", identity, (*UNIT, "context")) as records:
             todo = {}
             for row in (r for rows in contexts.values() for r in rows if r["changed"] and r["passages"]):
-                key = (row["name"], row["condition"], context_sha(row["passages"]))
+                key = (row["name"], row["condition"], rows_sha(row["passages"]))
                 if key not in records.done:
                     todo.setdefault(key, row)
             if todo:
@@ -130,7 +139,7 @@ class DefenceRun:
         elif not row["passages"]:
             answer = {"answer": "", "stance": "refused"}
         else:
-            answer = made[(*key, context_sha(row["passages"]))]
+            answer = made[(*key, rows_sha(row["passages"]))]
         facts = {"name": key[0], "condition": key[1], "victim": victim, "defence": configuration, "changed": row["changed"]}
         return facts | {"answer": answer["answer"], "empty": not row["passages"], "stance": answer.get("stance")}
 
@@ -166,8 +175,3 @@ class _Union:
 
 def _decision(row: dict) -> Decision:
     return Decision(**{k: v for k, v in row.items() if k != "parsed"})
-
-
-def context_sha(shown: list[dict]) -> str:
-    """First 16 hex digits of the sha256 of what a victim reads."""
-    return sha(json.dumps(shown, sort_keys=True))

@@ -11,6 +11,7 @@ from geobench.errors import GeoBenchError, came, nearest
 from geobench.models import open_model
 from geobench.prompts import load_prompt, prompt_sha, render
 from geobench.search.defences.base import Decision
+from geobench.search.params import CHUNK_GUARDS
 
 SCORE = re.compile(r"<score>\s*(yes|no)\s*</score>", re.IGNORECASE)
 UNSAFE = re.compile(r"\s*unsafe\s*(?:\n\s*(S\d{1,2}(?:\s*,\s*S\d{1,2})*))?\s*$", re.IGNORECASE)
@@ -65,8 +66,8 @@ class ReplyGuard:
     """
 
     def __init__(self, kind: str, engine, wiring: bool | None = None):
-        if kind not in ("granite", "llama_guard"):
-            raise GeoBenchError(f"guard model: expected granite or llama_guard, got `{kind}`.{nearest(kind, PARSERS)}")
+        if kind not in CHUNK_GUARDS:
+            raise GeoBenchError(f"guard model: expected {' or '.join(CHUNK_GUARDS)}, got `{kind}`.{nearest(kind, PARSERS)}")
         self.name, self.engine = kind, engine
         self.wiring = engine.spec.name.split("-")[0] not in ("granite", "llama") if wiring is None else wiring
 

@@ -89,6 +89,29 @@ def block_table(scores):
     return made.rename(columns={"blocked": "blocked_chunks"})
 
 
+def control_lines(blocks) -> list[str]:
+    """One sentence per detector of a block_table: how often documents of each state are blocked, and what the truth-swapped control
+    (the ID text made true) says about it. Public corpora have no control."""
+    rates = blocks.pivot(index="detector", columns="state", values="document_rate").reindex(columns=["id", "control", "ip"])
+    return [f"{r.Index}: blocks ID {_rate(r.id)}, control {_rate(r.control)}, IP {_rate(r.ip)}: {_found(r)}" for r in rates.itertuples()]
+
+
+def _rate(value: float) -> str:
+    return "(none here)" if np.isnan(value) else f"{value:.0%}"
+
+
+def _found(row) -> str:
+    if not row.id > 0:
+        return "it blocks no ID document, so nothing can be said"
+    if np.isnan(row.control):
+        return "without a control, style and truth cannot be told apart"
+    if row.control >= row.id:
+        return "the true version is blocked at least as often as the false one, so it reads style, not truth"
+    if row.control > 0:
+        return f"the true version is blocked {row.control / row.id:.2f} times as often as the false one, so part of what it reads is style"
+    return "no true version is blocked"
+
+
 def instance_documents(instances) -> list[dict]:
     """Rows of name, state, text of the evaluation targets."""
     return [{"name": i.name, "state": c, "text": i.text(c)} for i in instances for c in ("clean", "ip", "id")]

@@ -90,7 +90,7 @@ def chunk_block_table(candidates: list[dict], decisions: dict[str, dict], top: i
                 "defence": defence, "condition": condition, "chunks": len(flags), "all": _share([b for _, b, _ in flags]),
                 "target_chunks": len(target), "target": _share(target), "unparsed": _share([not p for *_, p in flags]),
             })  # fmt: skip
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=["defence", "condition", "chunks", "all", "target_chunks", "target", "unparsed"])
 
 
 def _share(flags: list[bool]) -> float:
