@@ -47,6 +47,7 @@ TABLES = {  # name in the paper: (table of the run, heading -> what stands there
 ROWS = {"ladder": ("part", "path")}  # only the rows in which this column holds this value
 WRAPPED = {"mechanism": 0.3, "knows": 0.2, "comparable": 0.3, "settings": 0.3}  # headings of columns that wrap: share of the line
 NAME = re.compile(r"\{([^}]*)\}")
+SPECIAL = re.compile(r"[^\w .,:+@/-]", re.ASCII)  # characters of a key that TeX would not read as themselves
 
 
 def build_paper(run: str, target: Path | None = None) -> Path:
@@ -70,8 +71,9 @@ def build_paper(run: str, target: Path | None = None) -> Path:
 
 
 def macros(folder: Path) -> str:
-    """One definition per number: \\val{key} in the text."""
-    lines = [rf"\expandafter\def\csname gb@{key}\endcsname{{{shown(_plain(v))}}}" for key, v in sorted(numbers(folder).items())]
+    """One definition per number: \\val{key} in the text, where a key's special characters are their codes (`<25>` for %)."""
+    found = {SPECIAL.sub(lambda c: f"<{ord(c[0]):X}>", key): value for key, value in sorted(numbers(folder).items())}
+    lines = [rf"\expandafter\def\csname gb@{key}\endcsname{{{shown(_plain(value))}}}" for key, value in found.items()]
     return "\n".join(["% Written by the run; do not edit.", *lines, ""])
 
 
