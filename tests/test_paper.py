@@ -21,7 +21,8 @@ def run(tmp_path, monkeypatch):
     folder = tmp_path / "mine"
     main = pd.DataFrame({
         "variant": ["injection", "padding", ODD], "threat": ["control", "control", "external"], "nrg": [0.5, -0.25, 0.0],
-        "nrg_lo": [0.25, float("nan"), -0.5], "nrg_hi": [0.75, float("nan"), 0.5], "kvr": [1.0, 0.0, 0.5], "n_targets": 4, "n_lists": 4, "n_datasets": 2,
+        "nrg_lo": [0.25, float("nan"), -0.5], "nrg_hi": [0.75, float("nan"), 0.5], "kvr": [1.0, 0.0, 0.5],
+        "n_targets": 4, "n_lists": 4, "n_datasets": 2,
     })  # fmt: skip
     write_table(main, folder / "tables", "table_02_main", "50 % & more")
     (folder / "figures").mkdir()

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, ValidationError, field_validator
 
 from geobench import paths
 from geobench.attacks.params import Orders, WhiteBoxParams
-from geobench.errors import GeoBenchError, came, nearest
+from geobench.errors import GeoBenchError, came, faults, nearest
 from geobench.executors.params import ExecutorParams
 from geobench.search.params import SearchParams
 from geobench.yaml_values import parse_yaml
@@ -176,12 +176,5 @@ def check(values: dict) -> Params:
     try:
         params = Params(**values)
     except ValidationError as error:
-        raise GeoBenchError("; ".join(map(_fault, error.errors()))) from error
+        raise GeoBenchError(faults(error)) from error
     return params.require_known()
-
-
-def _fault(error) -> str:
-    """`name: what was expected, got what came` of one pydantic error."""
-    name, said = ".".join(map(str, error["loc"])), error["msg"].removeprefix("Value error, ")
-    hint = f" (write {name}=[{error['input']}])" if error["type"] == "list_type" and isinstance(error["input"], str) else ""
-    return f"{name}: {said}{hint}, got {came(error['input'], 60)}"
