@@ -4,7 +4,6 @@
 framed gap there. The same run gives the same bytes.
 """
 
-import json
 import re
 import shutil
 from pathlib import Path
@@ -15,7 +14,7 @@ from geobench.compare import compare
 from geobench.findings import numbers, table
 from geobench.latex import latex, shown
 from geobench.reproduce import folder_of, notebook_of
-from geobench.tables import put
+from geobench.tables import put, read_caption
 
 CI = "{nrg} [{nrg_lo}, {nrg_hi}]"
 TABLES = {  # name in the paper: (table of the run, heading -> what stands there)
@@ -53,16 +52,17 @@ SPECIAL = re.compile(r"[^\w .,:+@/-]", re.ASCII)  # characters of a key that TeX
 def build_paper(run: str, target: Path | None = None) -> Path:
     """Write what paper.tex inputs for a run; GeoBenchError if there is no such run."""
     folder, target = folder_of(run), Path(target or paths.ROOT / "paper" / "build")
-    shutil.rmtree(target, ignore_errors=True)
-    target.mkdir(parents=True)
     if (folder / "tables").is_dir():
         compare(run)  # no notebook writes it
-    put(target / "numbers.tex", macros(folder))
+    found = macros(folder)
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    put(target / "numbers.tex", found)
     for name, (source, columns) in TABLES.items():
         if (frame := table(folder, source)) is not None:
             column, value = ROWS.get(name, (None, None))
             frame = frame[frame[column] == value] if column in frame else frame
-            put(target / f"table_{name}.tex", tabular(frame, source, columns, _caption(folder / "tables" / f"{source}.json")))
+            put(target / f"table_{name}.tex", tabular(frame, source, columns, read_caption(folder / "tables" / f"{source}.json")))
     for file in sorted((folder / "figures").glob("*.pdf")):
         shutil.copyfile(file, target / file.name)
         put(target / f"{file.stem}.tex", _figure(file))
@@ -104,10 +104,6 @@ def _top(caption: str, source: str, kind: str) -> str:
     return rf"\caption{{{latex(caption)} Made by {by}.}}\label{{{kind}:{source}}}"
 
 
-def _caption(file: Path) -> str:
-    return json.loads(file.read_text(encoding="utf-8"))["caption"] if file.exists() else file.stem
-
-
 def _figure(file: Path) -> str:
-    top = _top(_caption(file.with_suffix(".json")), file.stem, "fig")
+    top = _top(read_caption(file.with_suffix(".json")), file.stem, "fig")
     return rf"\includegraphics[width=.66\linewidth,height=.36\textheight,keepaspectratio]{{build/{file.name}}}" + f"\n{top}\n"

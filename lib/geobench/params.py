@@ -154,17 +154,18 @@ def load(profile: str = "smoke", overrides: dict | None = None) -> Params:
         raise GeoBenchError(f"unknown profile `{profile}`.{nearest(profile, profiles())}")
     merged: dict = {}
     for layer in (paths.PARAMS / "base.yaml", paths.PARAMS / f"{profile}.yaml"):
-        merged |= _mapping(layer)
+        merged |= mapping(layer)
     return check(merged | (overrides or {}))
 
 
-def _mapping(file: Path) -> dict:
+def mapping(file: Path) -> dict:
+    """The values of a YAML file of parameters; GeoBenchError where it is damaged or no mapping."""
     try:
-        values = parse_yaml(file.read_text(encoding="utf-8")) or {}
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise GeoBenchError(f"{file.name}: not valid YAML: {came(error)}") from error
+        values = parse_yaml(file.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, ValueError) as error:  # of bytes that are no text, and of impossible dates
+        raise GeoBenchError(f"{file}: not valid YAML: {came(error)}") from error
     if not isinstance(values, dict):
-        raise GeoBenchError(f"{file.name}: expected a mapping of names to values, got {came(values)}")
+        raise GeoBenchError(f"{file}: expected a mapping of names to values, got {came(values)}")
     return values
 
 
@@ -176,5 +177,5 @@ def check(values: dict) -> Params:
     try:
         params = Params(**values)
     except ValidationError as error:
-        raise GeoBenchError(faults(error)) from error
+        raise GeoBenchError(faults(error.errors())) from error
     return params.require_known()

@@ -58,7 +58,7 @@ def sound(records: list[dict], path: Path, needed: Iterable[str] = ()) -> list[d
         try:
             schema.model_validate(record)
         except ValidationError as error:
-            raise GeoBenchError(f"{path}:{number}: {faults(error)}") from None
+            raise GeoBenchError(f"{path}:{number}: {faults(error.errors())}") from None
         mine = tuple(record.get(name) for name in (*UNIT, "variant"))
         if mine in latest and latest[mine] == record.get("text_sha"):
             where = f"{record['dataset']}/{record['list']}, target {record['target']}"

@@ -11,7 +11,7 @@ from geobench.engines.budget import CURRENT
 from geobench.errors import GeoBenchError, nearest
 from geobench.params import Params, check, load
 from geobench.records import read_records, sound
-from geobench.yaml_values import parse_yaml
+from geobench.reproduce import read_params
 
 
 def sha(text: str) -> str:
@@ -27,7 +27,7 @@ def unit(record: dict) -> tuple:
 def open_run(run: str, **values) -> "Run":
     """The run that a notebook works in, from the literals of its parameters cell (others: the values of the run's params.yaml)."""
     folder = paths.RESULTS / run
-    saved = parse_yaml((folder / "params.yaml").read_text()) if (folder / "params.yaml").exists() else load().model_dump()
+    saved = read_params(folder) or load().model_dump()
     params = check(saved | values)
     CURRENT.begin(str(folder.resolve()), params.max_cost)
     return Run(folder, params)
