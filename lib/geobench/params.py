@@ -104,9 +104,10 @@ class Params(WhiteBoxParams, SearchParams, ExecutorParams):
         stems = [Path(file).stem for file in self.external_edits]
         if len(set(stems)) < len(stems):
             raise GeoBenchError(f"external_edits: two files share a name, which names their variant: {', '.join(self.external_edits)}")
-        for variant in self.generate_variants or ():
-            if variant.split("__")[0] not in (*METHODS, "external"):
-                raise GeoBenchError(f"generate_variants: unknown method `{variant}`.{nearest(variant, METHODS)}")
+        for name in ("generate_variants", "ladder_variants"):
+            for variant in getattr(self, name) or ():
+                if split(variant)[0] not in (*METHODS, "external"):
+                    raise GeoBenchError(f"{name}: unknown method `{variant}`.{nearest(variant, METHODS)}")
         for group in ("white_box", "black_box", "rewrites", "controls"):
             known = [m for m, g in METHODS.items() if g == group]
             for entry in getattr(self, group):
@@ -148,14 +149,16 @@ def parse_override(text: str) -> tuple[str, object]:
         raise GeoBenchError(f"-p {name}: the value is not YAML: {came(value)}") from error
 
 
-def load(profile: str = "smoke", overrides: dict | None = None) -> Params:
-    """The checked parameters of a profile with overrides."""
+def layered(profile: str) -> dict:
+    """A profile's values over those of params/base.yaml, unchecked."""
     if profile not in profiles():
         raise GeoBenchError(f"unknown profile `{profile}`.{nearest(profile, profiles())}")
-    merged: dict = {}
-    for layer in (paths.PARAMS / "base.yaml", paths.PARAMS / f"{profile}.yaml"):
-        merged |= mapping(layer)
-    return check(merged | (overrides or {}))
+    return mapping(paths.PARAMS / "base.yaml") | mapping(paths.PARAMS / f"{profile}.yaml")
+
+
+def load(profile: str = "smoke", overrides: dict | None = None) -> Params:
+    """The checked parameters of a profile with overrides."""
+    return check(layered(profile) | (overrides or {}))
 
 
 def mapping(file: Path) -> dict:
