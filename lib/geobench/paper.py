@@ -54,7 +54,7 @@ def build_paper(run: str, target: Path | None = None) -> Path:
     folder, target = folder_of(run), Path(target or paths.ROOT / "paper" / "build")
     if (folder / "tables").is_dir():
         compare(run)  # no notebook writes it
-    found = macros(folder)
+    found, end = macros(folder), appendix(folder)
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     put(target / "numbers.tex", found)
@@ -66,7 +66,7 @@ def build_paper(run: str, target: Path | None = None) -> Path:
     for file in sorted((folder / "figures").glob("*.pdf")):
         shutil.copyfile(file, target / file.name)
         put(target / f"{file.stem}.tex", _figure(file))
-    put(target / "appendix.tex", appendix(folder))
+    put(target / "appendix.tex", end)
     return target
 
 
