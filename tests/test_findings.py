@@ -41,6 +41,7 @@ def test_search_victims_are_named(tmp_path):
 
 
 def test_an_empty_run_has_no_findings(tmp_path):
+    write_table(pd.DataFrame(), tmp_path / "tables", "table_02_main", "")
     assert sentences(tmp_path) == [] and table(tmp_path, "table_02_main") is None and set(numbers(tmp_path)) == {"run.name"}
 
 

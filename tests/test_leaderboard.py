@@ -105,3 +105,26 @@ def test_places_of_equal_gains_in_other_sums_are_equal():
     rows = [{"dataset": "d", "list": f"l{n}", "target": 1, "variant": v, "nrg": g}
             for v, gains in {"a": thirds, "b": [0.3] * 4}.items() for n, g in enumerate(gains)]  # fmt: skip
     assert places(pd.DataFrame(rows)) == {"a": "1", "b": "1"}
+
+
+def test_close_means_do_not_share_a_place(study, tmp_path):
+    leaderboard([study.submission(tmp_path / "a", {"injection": [1, 1, 1, 2], "padding": [1, 1, 2, 2]})], tmp_path / "out")
+    control = pd.read_csv(tmp_path / "out" / "control.csv")
+    assert list(control["nrg"]) == [0.9375, 0.875] and list(control["place"]) == [1, 2]
+
+
+def test_the_same_ranks_after_other_clean_ranks_are_not_the_same_variant(study, tmp_path):
+    runs = [study.submission(tmp_path / name, {"injection": [1, 1, 1, 1]}) for name in "ab"]
+    clean = tmp_path / "b" / "ranks" / "bm25" / "clean.jsonl"
+    clean.write_text(clean.read_text().replace("[[1, 2, 3, 4, 5]]", "[[5, 4, 3, 2, 1]]"))
+    leaderboard(runs, tmp_path / "out")
+    made = pd.read_csv(tmp_path / "out" / "control.csv")
+    assert list(zip(made["variant"], made["nrg"])) == [("injection @a", 1.0), ("injection @b", 0.0)]
+
+
+def test_scores_of_older_texts_are_no_auroc(study, tmp_path):
+    run = study.submission(tmp_path / "a", {"injection": [1, 1, 1, 1]}, judged={"original": 0.0, "injection": 1.0})
+    file = tmp_path / "a" / "scores" / "judge.jsonl"
+    file.write_text(file.read_text().replace('"text_sha": "', '"text_sha": "0'))
+    leaderboard([run], tmp_path / "out")
+    assert pd.read_csv(tmp_path / "out" / "control.csv")["judge_auroc"].isna().all()

@@ -134,4 +134,4 @@ def _with_interval(n: dict, key: str) -> str:
     low, high = n.get(f"{key}_lo"), n.get(f"{key}_hi")
     if key not in n:
         return "not measured"
-    return f"{n[key]:.2f}" if low is None or high is None else f"{n[key]:.2f} [{low:.2f}, {high:.2f}]"
+    return f"{n[key]:.2f}" if low is None else f"{n[key]:.2f} [{low:.2f}, {high:.2f}]"
