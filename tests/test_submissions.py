@@ -76,6 +76,16 @@ def test_no_ranks_and_a_name_that_looks_like_a_label_are_refused(study, tmp_path
         read_all([run])
 
 
+def test_a_rank_that_cannot_be_and_an_item_that_is_not_there_are_named_with_their_run(study, tmp_path):
+    run = study.submission(tmp_path / "a", {"injection": [1, 1, 1, 9]})
+    with pytest.raises(GeoBenchError, match=r"a/ranks/bm25: d/l3, target 5, variant injection: ranks: expected 1 from 1 to 6, got '\[9\]'"):
+        read_all([run])
+    file = tmp_path / "a" / "edits" / "injection.jsonl"
+    file.write_text(file.read_text().replace('"target": 5', '"target": 6', 1))
+    with pytest.raises(GeoBenchError, match="a/edits/injection.jsonl: d/l0/6: no such item among the run's lists"):
+        read_all([run])
+
+
 RANKS, EDITS = "ranks/bm25/injection.jsonl", "edits/injection.jsonl"
 BAD = [
     (EDITS, "dataset", ["d"], "dataset: Input should be a valid string"),

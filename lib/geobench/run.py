@@ -73,7 +73,8 @@ class Run:
         found = {f.stem: _edited(f) for f in files}
         for variant, rows in found.items():
             if odd := [r for r in rows if unit(r) not in place]:
-                raise GeoBenchError(f"edits of `{variant}`: {'/'.join(map(str, unit(odd[0])))}: no such item among the run's lists")
+                where = f"{self.folder / 'edits' / variant}.jsonl: {'/'.join(map(str, unit(odd[0])))}"
+                raise GeoBenchError(f"{where}: no such item among the run's lists")
         return {v: sorted(rows, key=lambda r: place[unit(r)]) for v, rows in found.items()}
 
 

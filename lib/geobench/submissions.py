@@ -72,7 +72,11 @@ def read_entry(folder: Path, name: str, ranker: str | None = None) -> Entry:
             raise GeoBenchError(f"{file}: ranked under another protocol than its clean lists ({'; '.join(lines)})")
     judged = folder / "scores" / "judge.jsonl"
     judge = read_fingerprint(judged) if judged.exists() else None
-    rows = per_target(*read_ranks(work, ranker), ranker, (LEVEL,))
+    ranks = read_ranks(work, ranker)
+    try:
+        rows = per_target(*ranks, ranker, (LEVEL,))
+    except GeoBenchError as error:
+        raise GeoBenchError(f"{place}: {error}") from None
     if rows.empty:
         raise GeoBenchError(f"{folder}: no variant was ranked by {ranker}")
     texts = {(variant, *unit(r)): sha(r["text"]) for variant, edits in work.edits().items() for r in edits}
