@@ -41,6 +41,7 @@ def test_search_victims_are_named(tmp_path):
 
 
 def test_an_empty_run_has_no_findings(tmp_path):
+    write_table(pd.DataFrame(), tmp_path / "tables", "table_02_main", "")
     assert sentences(tmp_path) == [] and table(tmp_path, "table_02_main") is None and set(numbers(tmp_path)) == {"run.name"}
 
 
@@ -54,6 +55,9 @@ def test_calibration_on_other_data_sets_alone_says_how_far_it_travels(tmp_path):
     rows = {"detector": "judge", "calibration": ["pooled", "leave one data set out"], "realised": [0.05, 0.25]}
     write_table(pd.DataFrame(rows), tmp_path / "tables", "table_07_calibration", "")
     assert numbers(tmp_path)["calibration.least"] == numbers(tmp_path)["calibration.most"] == 0.25
+    rows = {"detector": "judge", "calibration": "leave one data set out", "realised": [0.05, 0.25, None]}
+    write_table(pd.DataFrame(rows), tmp_path / "tables", "table_07_calibration", "")
+    assert (numbers(tmp_path)["calibration.least"], numbers(tmp_path)["calibration.most"]) == (0.05, 0.25)
 
 
 def test_the_defence_that_helps_most_over_victims(tmp_path):
@@ -69,3 +73,39 @@ def test_the_defence_that_helps_most_over_victims(tmp_path):
 def test_steps_and_counts_stay_whole_numbers(tmp_path):
     write_table(pd.DataFrame({"step": [0, 1], "median words": [46.0, 47.0], "rate": [0, 1]}), tmp_path / "tables", "t", "")
     assert [str(kind) for kind in table(tmp_path, "t").dtypes] == ["int64", "int64", "float64"]
+
+
+def test_pairs_differ_below_five_percent_and_gains_lie_above_zero(tmp_path):
+    write_table(MAIN.assign(nrg_lo=[0.001, 0.0, -0.2, None], n_targets=[9, 12, 12, 3]), tmp_path / "tables", "table_02_main", "")
+    write_table(pd.DataFrame({"p_holm": [0.049, 0.05, 0.2, None]}), tmp_path / "tables", "table_17_all_contrasts", "")
+    found = numbers(tmp_path)
+    assert (found["contrasts.n"], found["contrasts.differ"], found["main.above_zero"], found["run.targets"]) == (4, 1, 1, 12)
+    assert "1 of 4 pairs of variants differ at the 5 % level after Holm's correction." in sentences(tmp_path)
+
+
+def test_of_equal_gains_the_last_name_stands_for_its_threat(tmp_path):
+    write_table(MAIN.assign(nrg=[0.3, 0.2, 0.2, 0.6], note="few lists"), tmp_path / "tables", "table_02_main", "")
+    found = numbers(tmp_path)
+    assert found["best.white-hat.variant"] == "fluency__b" and found["best.white-hat.judge_auroc"] == 0.4
+    assert not [key for key in found if key.endswith(".note")]
+
+
+def test_the_highest_auroc_is_named_with_its_detector_and_variant(tmp_path):
+    rows = {"detector": ["keyword", "judge"], "variant": ["tap__m", "injection"], "auroc": [0.75, 0.875]}
+    write_table(pd.DataFrame(rows), tmp_path / "tables", "table_18_auroc", "")
+    assert sentences(tmp_path) == ["Highest mean AUROC of a detector: 0.88 (judge on injection)."]
+
+
+def test_raters_agreement_is_the_first_row_and_published_figures_are_counted(tmp_path):
+    kappa = {"raters": ["all", "two"], "statistic": "fleiss", "kappa": [0.5, 0.25], "lo": [0.25, 0.0], "hi": [0.75, 0.5], "n": [24, 12]}
+    write_table(pd.DataFrame(kappa), tmp_path / "tables", "search_agreement", "")
+    write_table(pd.DataFrame({"comparable": ["yes", "no: other data (x)", "yes"]}), tmp_path / "tables", "compare", "")
+    found = numbers(tmp_path)
+    assert [found[f"agreement.{k}"] for k in ("kappa", "lo", "hi", "n")] == [0.5, 0.25, 0.75, 24]
+    assert (found["published.n"], found["published.comparable"]) == (3, 2)
+
+
+def test_parameters_that_the_text_quotes(tmp_path):
+    (tmp_path / "params.yaml").write_text("orders: 3\nresamples: 50\nmain_ranker: bm25\nfalse_positive_rate: 0.1\nseed: 7\n")
+    quoted = {"run.orders": 3, "run.resamples": 50, "run.main_ranker": "bm25", "run.false_positive_rate": 0.1}
+    assert numbers(tmp_path) == {"run.name": tmp_path.name} | quoted

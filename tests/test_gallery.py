@@ -60,3 +60,10 @@ def test_what_is_not_there_is_named(folder, tmp_path):
         gallery.draw("fig_gian", folder)
     with pytest.raises(GeoBenchError, match="fig_roc: no .*scores.csv"):
         gallery.draw("fig_roc", tmp_path)
+
+
+def test_damaged_parameters_are_named(folder, tmp_path):
+    (tmp_path / "per_target.csv").write_bytes((folder / "per_target.csv").read_bytes())
+    (tmp_path / "params.yaml").write_bytes(b"\xff")
+    with pytest.raises(GeoBenchError, match="params.yaml: not valid YAML"):
+        gallery.draw("fig_before_after", tmp_path)

@@ -94,3 +94,10 @@ def test_other_bad_files(tmp_path):
     (tmp_path / "latin.jsonl").write_bytes(b'{"Name": "Sch\xf6n"}')
     with pytest.raises(GeoBenchError, match="not a readable UTF-8 file"):
         read_rows(tmp_path / "latin.jsonl")
+
+
+def test_half_a_surrogate_pair_is_refused(tmp_path):
+    file = tmp_path / "a.jsonl"
+    file.write_text('{"Name": "A", "Natural": "\\ud83d\\ude00"}\n{"Name": "B", "Natural": "\\ud800"}\n')
+    with pytest.raises(GeoBenchError, match="a.jsonl:2: expected a JSON object"):
+        read_list_file(file, "d")

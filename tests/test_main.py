@@ -24,6 +24,42 @@ def test_an_unknown_run_is_one_line_and_status_2(line, results, capsys):
     assert "no run `smok`" in said and "Did you mean `smoke`" in said and said.count("\n") == 1
 
 
+@pytest.mark.parametrize("command", [["run", "--dry-run"], ["report"], ["paper"], ["compare"], ["export", "--to", "x"]])
+@pytest.mark.parametrize("run", ["", "..", "a/b"])
+def test_what_is_no_folder_name_is_no_run(command, run, results, capsys):
+    (results / "tables").mkdir(parents=True)
+    assert main([*command, "--run", run]) == 2
+    said = capsys.readouterr().err
+    assert f"--run '{run}': expected a folder name" in said and said.count("\n") == 1
+
+
+NAMED = [["run", "--dry-run", "--run"], ["report", "--run"], ["paper", "--run"], ["compare", "--run"], ["leaderboard"]]
+
+
+@pytest.mark.parametrize("command", NAMED)
+@pytest.mark.parametrize("damage", [b"\xff", b"[1", b"[1]", b"", b"main_ranker: 5"])
+def test_damaged_parameters_are_one_line(command, damage, results, capsys):
+    (results / "mine" / "tables").mkdir(parents=True)
+    (results / "mine" / "catalog.jsonl").touch()
+    (results / "mine" / "params.yaml").write_bytes(damage)
+    assert main([*command, "mine"]) == 2
+    said = capsys.readouterr().err
+    assert "mine/params.yaml: " in said and said.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["report", "paper"])
+@pytest.mark.parametrize("file", ["manifests/07_statistics.json", "status.json", "figures/fig_roc.json"])
+@pytest.mark.parametrize("damage", [b"\xff", b"{", b"[1]", b"5"])
+def test_other_damaged_files_are_one_line(command, file, damage, results, capsys, tmp_path, monkeypatch):
+    for name, content in ((file, damage), ("figures/fig_roc.svg", b"<svg/>"), ("figures/fig_roc.pdf", b"%PDF")):
+        (results / "mine" / name).parent.mkdir(parents=True, exist_ok=True)
+        (results / "mine" / name).write_bytes(content)
+    monkeypatch.setattr(paths, "ROOT", tmp_path)  # where the paper would be written
+    assert main([command, "--run", "mine"]) == (0 if (command, file) == ("paper", "status.json") else 2)  # the paper reads no status
+    said = capsys.readouterr().err
+    assert said.count("\n") == 0 if (command, file) == ("paper", "status.json") else f"mine/{file}: " in said and said.count("\n") == 1
+
+
 def test_report_is_built_anew(results, capsys):
     (results / "mine").mkdir(parents=True)
     assert main(["report", "--run", "mine"]) == 0

@@ -11,6 +11,7 @@ from geobench.errors import GeoBenchError
 from geobench.figures import axes_of, write_figure
 from geobench.tables import write_table
 
+ODD = r"external__a%b_{c}#&~^\$é"  # a file name that a user may give
 TEXT = (paths.ROOT / "paper" / "paper.tex").read_text()
 
 
@@ -19,8 +20,9 @@ def run(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
     folder = tmp_path / "mine"
     main = pd.DataFrame({
-        "variant": ["injection", "padding"], "threat": "control", "nrg": [0.5, -0.25], "nrg_lo": [0.25, float("nan")],
-        "nrg_hi": [0.75, float("nan")], "kvr": [1.0, 0.0], "n_targets": 4, "n_lists": 4, "n_datasets": 2,
+        "variant": ["injection", "padding", ODD], "threat": ["control", "control", "external"], "nrg": [0.5, -0.25, 0.0],
+        "nrg_lo": [0.25, float("nan"), -0.5], "nrg_hi": [0.75, float("nan"), 0.5], "kvr": [1.0, 0.0, 0.5],
+        "n_targets": 4, "n_lists": 4, "n_datasets": 2,
     })  # fmt: skip
     write_table(main, folder / "tables", "table_02_main", "50 % & more")
     (folder / "figures").mkdir()
@@ -33,6 +35,13 @@ def test_numbers_become_macros(run):
     lines = paper.macros(run).splitlines()
     assert r"\expandafter\def\csname gb@main.injection.nrg\endcsname{0.50}" in lines
     assert r"\expandafter\def\csname gb@main.padding.nrg\endcsname{$-$0.25}" in lines
+
+
+def test_special_characters_of_a_variants_name_are_codes_in_keys_and_escaped_in_text(run):
+    lines = paper.macros(run).splitlines()
+    assert r"\expandafter\def\csname gb@main.external__a<25>b_<7B>c<7D><23><26><7E><5E><5C><24><E9>.nrg\endcsname{0.00}" in lines
+    shown = r"external\_\_a\%b\_\{c\}\#\&\textasciitilde{}\textasciicircum{}\textbackslash{}\$é"
+    assert rf"\expandafter\def\csname gb@best.external.variant\endcsname{{{shown}}}" in lines
 
 
 def test_tables_are_narrow_and_name_their_notebook(run, tmp_path):

@@ -135,6 +135,9 @@ def test_missing_weights_say_how_to_get_them(weights, more, said, tmp_path, monk
     (["-p", "datasets=kitchen"], "datasets: Input should be a valid list (write datasets=[kitchen])"),
     (["-p", "rankers=[bm25,bm25]", "-p", "main_ranker=bm25"], "rankers: `bm25` is there twice"),
     (["-p", "generate_variants=[injecton]"], "Did you mean `injection`?"),
+    (["-p", "ladder_variants=[injecton]"], "ladder_variants: unknown method `injecton`. Did you mean `injection`?"),
+    (["-p", "ladder_variants=[tap]"], "ladder_variants: this run has no variant `tap`. Known: authoritative__smollm2-135m, "),
+    (["-p", "generate_variants=[injection,external__mine]"], "generate_variants: this run has no variant `external__mine`"),
     (["-p", "levels=[1.5]"], "levels.0: Input should be less than or equal to 1"),
     (["-p", "attacker=minilm"], "attacker: expected a causal language model"),
     (["-p", "external_edits=[a/e.csv,b/e.csv]"], "two files share a name"),
@@ -143,6 +146,22 @@ def test_missing_weights_say_how_to_get_them(weights, more, said, tmp_path, monk
 def test_bad_arguments(arguments, said, elsewhere, capsys):
     put_list(elsewhere, A, B)
     assert said in refused(capsys, *FEW, *arguments)
+
+
+def test_variants_that_the_run_makes_or_has_and_those_of_the_profile_may_be_asked_for(elsewhere):
+    put_list(elsewhere, A, B)
+
+    def checked(only, **values):
+        preflight.check_variants(runner.plan("smoke", {"datasets": ["mine"], **values}, only=only))
+
+    paths_of = {"external_edits": ["e.csv"], "ladder_variants": ["external__e", "padding", "sts__smollm2-135m"]}
+    checked((), white_box=[], **paths_of)  # sts is the profile's own wish
+    checked(["01"], ladder_variants=["tap__other"])  # the ladder does not run
+    with pytest.raises(GeoBenchError, match="no variant `tap__other`"):
+        checked(["09"], ladder_variants=["tap__other"])
+    (paths.RESULTS / "smoke" / "edits").mkdir(parents=True)
+    (paths.RESULTS / "smoke" / "edits" / "tap__other.jsonl").touch()
+    checked(["09"], ladder_variants=["tap__other"])
 
 
 def test_a_digit_names_a_notebook(elsewhere):
@@ -155,7 +174,8 @@ def test_damaged_parameters_of_a_run(content, elsewhere, capsys):
     put_list(elsewhere, A, B)
     (elsewhere / "results/r").mkdir(parents=True)
     (elsewhere / "results/r/params.yaml").write_text(content)
-    assert "params.yaml is damaged" in refused(capsys, *FEW, "--run", "r")
+    said = refused(capsys, *FEW, "--run", "r")
+    assert "results/r/params.yaml: " in said and "delete the file if the folder's other files are to be kept, or use --force" in said
 
 
 @pytest.mark.parametrize("more, said", [

@@ -113,21 +113,6 @@ def test_endless_nesting_is_no_record(tmp_path, line):
         read_records(tmp_path / "r.jsonl")
 
 
-@pytest.mark.parametrize("first", [[1], 3, None])
-def test_a_fingerprint_is_a_mapping(tmp_path, first):
-    (tmp_path / "r.jsonl").write_text(json.dumps({"fingerprint": first}) + "\n")
-    with pytest.raises(GeoBenchError, match="r.jsonl:1: expected the fingerprint line"):
-        Records(tmp_path / "r.jsonl", PRINT)
-
-
-@pytest.mark.parametrize("more", [{"text": "\ud800"}, {"score": float("nan")}])
-def test_what_no_file_can_hold_is_refused_and_nothing_is_written(tmp_path, more):
-    with Records(tmp_path / "r.jsonl", PRINT) as records:
-        with pytest.raises(GeoBenchError, match="r.jsonl: expected finite numbers and text that a file can hold, got .*target"):
-            records.append(unit(1, **more))
-        assert records.done == {} and read_records(tmp_path / "r.jsonl") == []
-
-
 UNIT = {"dataset": "d", "list": "l", "target": 1}
 
 
@@ -143,3 +128,46 @@ def test_a_unit_comes_once_unless_its_text_is_another(tmp_path):
         sound([two[0], two[0]], tmp_path / "x")
     with pytest.raises(GeoBenchError, match="x:2: a record without list, ranks"):
         sound([{"dataset": "d", "target": 1}], tmp_path / "x", ("ranks",))
+
+
+@pytest.mark.parametrize("needed,changes,said", [
+    ((), {"list": None}, "list: Input should be a valid string, got 'None'"),
+    (("text",), {"dataset": ["mine"], "text": "t"}, r"""dataset: Input should be a valid string, got "\['mine'\]\""""),
+    (("text",), {"text": 5}, "text: Input should be a valid string, got '5'"),
+    (("text",), {}, "text: Field required"),
+    (("text_sha", "ranks"), {"target": "2", "text_sha": "a", "ranks": [1]}, "target: Input should be a valid integer, got '2'"),
+    (("text_sha", "ranks"), {"target": None, "text_sha": "a", "ranks": [1]}, "target: Input should be a valid integer, got 'None'"),
+    (("text_sha", "ranks"), {"text_sha": "a", "ranks": [True]}, "ranks.0: Input should be a valid number, got 'True'"),
+    (("orders", "ranks"), {"orders": [[0]], "ranks": [1]}, "ranks.0: Input should be a valid list, got '1'"),
+    (("score",), {"score": float("inf")}, "score: Input should be a finite number, got 'inf'"),
+])  # fmt: skip
+def test_a_field_of_another_kind_is_named_with_its_line(tmp_path, needed, changes, said):
+    with pytest.raises(GeoBenchError, match=f"x:2: {said}"):
+        sound([UNIT | changes], tmp_path / "x", needed)
+
+
+def test_the_record_of_a_list_needs_no_target(tmp_path):
+    row = UNIT | {"target": None, "orders": [[1, 0]], "ranks": [[2, 1]], "scores": [[0.5, None]]}
+    assert sound([row], tmp_path / "x", ("orders", "ranks")) == [row]
+
+
+def test_what_no_utf8_file_can_hold_is_refused_on_both_ways(tmp_path):
+    path = tmp_path / "r.jsonl"
+    with Records(path, PRINT) as records:
+        records.append(unit(1))
+        for value, said in (("\ud800", "surrogates not allowed"), (float("nan"), "not JSON compliant")):
+            with pytest.raises(GeoBenchError, match=f"r.jsonl: cannot hold a record .*{said}.*target': 2"):
+                records.append(unit(2, text=value))
+    assert read_records(path) == [unit(1)]
+    for text in (rb'"\ud800"', b"NaN", b'"\xff"'):
+        path.write_bytes(b'{"fingerprint": {}}\n{"text": ' + text + b"}\n")
+        with pytest.raises(GeoBenchError, match="r.jsonl:2: not a JSON record"):
+            read_records(path)
+
+
+@pytest.mark.parametrize("given", ["3", "null", '"x"', "[]"])
+def test_a_fingerprint_is_a_mapping(tmp_path, given):
+    path = tmp_path / "r.jsonl"
+    path.write_text(f'{{"fingerprint": {given}}}\n')
+    with pytest.raises(GeoBenchError, match="r.jsonl:1: expected the fingerprint line"):
+        read_fingerprint(path)

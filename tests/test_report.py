@@ -53,4 +53,6 @@ def test_report_says_which_records_feed_a_table(tmp_path):
     (tmp_path / "manifests" / "01_data.json").write_text(json.dumps({"seconds": 1.0}))
     html = build_report(tmp_path).read_text()
     assert "<td>01_data</td><td>kept</td>" in html  # the last call did not choose it
-    assert "From edits/*.jsonl (9 lines, sha256 abc)." in html and "&#34;seconds&#34;: 1.0" in html
+    made = 'Made by <a href="../notebooks/08_figures.html">08_figures</a>.\n'
+    assert f"{made}From edits/*.jsonl (9 lines, sha256 abc).</p>" in html and f"{made}</p>" in html  # the other's records are not told
+    assert "&#34;seconds&#34;: 1.0" in html

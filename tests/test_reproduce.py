@@ -37,11 +37,48 @@ def test_every_table_and_figure_has_its_notebook():
     assert reproduce.notebook_of("compare") is None  # `python -m geobench compare` writes it
 
 
-def test_manifests_in_order_without_damaged_ones(run):
+def test_manifests_in_order_and_damaged_ones_by_name(run):
     (run / "manifests").mkdir()
-    for name, text in (("02_b", "{"), ("03_c", '{"seconds": 2}'), ("01_a", json.dumps({"seconds": 1}))):
+    for name, text in (("02_b", "{"), ("03_c", '{"seconds": 2, "more": 1}'), ("01_a", json.dumps({"seconds": 1}))):
         (run / "manifests" / f"{name}.json").write_text(text)
-    assert reproduce.manifests(run) == [{"notebook": "01_a", "seconds": 1}, {"notebook": "03_c", "seconds": 2}]
+    found = [{"notebook": "01_a", "seconds": 1}, {"notebook": "03_c", "seconds": 2, "more": 1}]
+    assert reproduce.manifests(run, but=["02_b"]) == found
+    with pytest.raises(GeoBenchError, match="02_b.json: Invalid JSON: .*its notebook must run again"):
+        reproduce.manifests(run)
+
+
+@pytest.mark.parametrize("text", [b"\xff", b"[1]", b"null", b'{"seconds": "x"}', b'{"outputs": [1]}', b'{"versions": []}'])
+def test_a_damaged_manifest_is_named(run, text):
+    (run / "01_a.json").write_bytes(text)
+    with pytest.raises(GeoBenchError, match="01_a.json: .*, got .*its notebook must run again"):
+        reproduce.manifest(run / "01_a.json")
+
+
+DAMAGED = {
+    b"\xff\xfe\x00": "not valid YAML", b"a: [1": "not valid YAML", b"a: 2024-99-99": "not valid YAML", b"": "expected a mapping",
+    b"[1]": "expected a mapping", b"main_ranker: 5": "main_ranker: Input should be a valid string, got '5'",
+    b"datasets: kitchen": "datasets: Input should be a valid list", b"5: x": "5: Keys should be strings",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", DAMAGED)
+def test_damaged_parameters_are_named(run, text):
+    (run / "params.yaml").write_bytes(text)
+    with pytest.raises(GeoBenchError, match=f"mine/params.yaml: {DAMAGED[text]}"):
+        reproduce.read_params(run)
+
+
+def test_parameters_of_other_versions_are_read_and_what_is_needed_must_be_there(run):
+    (run / "params.yaml").write_text("main_ranker: bm25\nsome_day: 1\n")
+    assert reproduce.read_params(run, "main_ranker") == {"main_ranker": "bm25", "some_day": 1}
+    with pytest.raises(GeoBenchError, match="params.yaml: judge: Field required"):
+        reproduce.read_params(run, "main_ranker", "judge")
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "-x", "a\n"])
+def test_a_run_is_one_folder_under_results(run, name):
+    with pytest.raises(GeoBenchError, match="expected a folder name"):
+        reproduce.folder_of(name)
 
 
 def test_folder_of_an_unknown_run_names_the_nearest(run):

@@ -25,6 +25,12 @@ def test_real_notebooks_run_are_reused_and_refuse_other_parameters(tmp_path):
     assert "05_ranking" in (tmp_path / "r/report/index.html").read_text()
     again = runner.execute(runner.plan("smoke", SMALL, "r", ["01", "03", "05"]), say=lambda _: None)
     assert {r["state"] for r in again} == {"reused"}
+    (tmp_path / "r/manifests/03_black_box.json").write_text("[1]")
+    with pytest.raises(GeoBenchError, match="03_black_box.json: .*its notebook must run again"):
+        runner.execute(runner.plan("smoke", SMALL, "r", ["05"]), say=lambda _: None)
+    said = []
+    healed = runner.execute(runner.plan("smoke", SMALL, "r", ["01", "03", "05"]), say=said.append)
+    assert [r["state"] for r in healed] == ["reused", "ran", "reused"] and "03_black_box.json: " in " ".join(said)
     (tmp_path / "r/tables/rankers.csv").unlink()
     table = runner.execute(runner.plan("smoke", SMALL, "r", ["01", "03", "05"]), say=lambda _: None)
     assert [r["state"] for r in table] == ["reused", "reused", "ran"] and (tmp_path / "r/tables/rankers.csv").exists()

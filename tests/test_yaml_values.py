@@ -14,9 +14,9 @@ def test_exponents_are_numbers():
     "text",
     [
         "!!python/object/apply:os.system [ls]", "[" * 5000, "{a: " * 5000, "9" * 5000, "2001-13-45", "!!bool maybe", "!!timestamp x",
-        "!!int ''", "!!binary aaa", "{[1]: 2}", "{<<: 3}", "[1", "a\0", b"\xff",
+        "!!int ''", "!!binary aaa", "{[1]: 2}", "{<<: 3}", "[1", "a\0", b"\xff", "[&a x, *a]",
     ],
-    ids=range(14),
+    ids=range(15),
 )  # fmt: skip
 def test_what_cannot_be_read_is_named(text):
     with pytest.raises(GeoBenchError, match="^f.yaml: not valid YAML: "):

@@ -51,7 +51,7 @@ def _readers(commands) -> None:
         commands.add_parser(name, help=what).add_argument("--run", default="smoke", metavar="NAME", help="results folder (default: smoke)")
     board = commands.add_parser("leaderboard", help="rank the variants of several runs, ours and submitted ones")
     board.add_argument("runs", nargs="+", metavar="RUN", help="names under results/, or folders")
-    board.add_argument("--to", default="results/leaderboard", metavar="DIR", help="folder to write to (default: results/leaderboard)")
+    board.add_argument("--to", metavar="DIR", help="folder to write to (default: results/leaderboard)")
     board.add_argument("--ranker", metavar="NAME", help="default: the first run's main_ranker")
 
 

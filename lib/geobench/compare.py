@@ -9,7 +9,7 @@ from pathlib import Path
 from geobench import paths
 from geobench.errors import GeoBenchError
 from geobench.published import FIVE, read_published, read_release, release_spearman, spearman_ranges, spearman_sets
-from geobench.reproduce import read_params
+from geobench.reproduce import read_params, run_folder
 from geobench.tables import cell, write_table
 from geobench.variants import method_of
 
@@ -20,7 +20,7 @@ def measured(folder: Path):
     """Long rows (variant, ranker, dataset, metric, value) out of a run's tables."""
     import pandas as pd
 
-    rows, params = [], read_params(folder)
+    rows, params = [], read_params(folder, "datasets", "main_ranker", "judge")
     if (file := folder / "tables" / "released.csv").exists():
         for row in pd.read_csv(file).to_dict("records"):
             rows += _long(row, row["variant"].partition("__")[2], row["dataset"], ("nrg", "success@0.1", "promote@0.1", "kvr"))
@@ -75,7 +75,7 @@ def _apart(one: dict, other: dict) -> list[str]:
 
 def compare(run: str) -> str:
     """Write `tables/compare.*` of a run and return what to print."""
-    folder = paths.RESULTS / run
+    folder = run_folder(run)
     if not (folder / "tables").is_dir():
         raise GeoBenchError(f"no tables of a run `{run}` in {paths.RESULTS}: run ./run_all.sh first")
     table = side_by_side(read_published(), measured(folder))

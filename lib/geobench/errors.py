@@ -18,6 +18,17 @@ def came(value: object, limit: int = 200) -> str:
     return repr(text if len(text) <= limit else text[:limit] + "...")
 
 
+def faults(found) -> str:
+    """`field: what was expected, got what came` of each fault of a pydantic ValidationError (`found`: its errors())."""
+    return "; ".join(map(_fault, found))
+
+
+def _fault(fault) -> str:
+    name, said = ".".join(map(str, fault["loc"])), fault["msg"].removeprefix("Value error, ")
+    hint = f" (write {name}=[{fault['input']}])" if fault["type"] == "list_type" and isinstance(fault["input"], str) else ""
+    return f"{name}{': ' if name else ''}{said}{hint}, got {came(fault['input'], 60)}"
+
+
 def printable(text: str) -> str:
     """Text in which control characters (terminal escapes, NUL) stand as visible escapes."""
     return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)

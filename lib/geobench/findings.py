@@ -6,7 +6,7 @@ Nothing is computed here that a table does not hold; a table that is missing lea
 import re
 from pathlib import Path
 
-from geobench.reproduce import manifests, read_params
+from geobench.reproduce import read_params
 from geobench.variants import ORDER, method_of
 
 COUNT = re.compile(r"n|n_\w+|lists|items|targets|items per list|rankings|lines|files|line|step|median words")
@@ -27,18 +27,14 @@ def table(folder: Path, name: str, **options):
 def numbers(folder: Path) -> dict[str, object]:
     """Every number that prose may quote, by key such as `main.injection.nrg` or `search.id.generate.asr`."""
     found: dict[str, object] = {}
-    for part in (_setup, _main, _detection, _rankers, _ladder, _released, _search, _defences, _published):
+    for part in (_setup, _main, _detection, _released, _search, _defences, _published):
         found |= {key: value for key, value in part(Path(folder)).items() if value == value}
     return found
 
 
 def _setup(folder: Path) -> dict:
-    params, made = read_params(folder), manifests(folder)
-    found: dict = {"run.name": folder.name}
-    found |= {f"run.{k}": params[k] for k in ("orders", "resamples", "seed", "main_ranker", "judge", "false_positive_rate") if k in params}
-    if made:
-        found |= {"run.minutes": sum(m.get("seconds", 0) for m in made) / 60, "run.notebooks": len(made)}
-    return found
+    params, names = read_params(folder), ("orders", "resamples", "main_ranker", "false_positive_rate")
+    return {"run.name": folder.name} | {f"run.{k}": params[k] for k in names if k in params}
 
 
 def _main(folder: Path) -> dict:
@@ -62,29 +58,10 @@ def _detection(folder: Path) -> dict:
     if (frame := table(folder, "table_18_auroc")) is not None:
         best = frame.loc[frame["auroc"].idxmax()]
         found |= {"auroc.best": best["auroc"], "auroc.best.detector": best["detector"], "auroc.best.variant": best["variant"]}
-        found |= {f"auroc.{name}.mean": part["auroc"].mean() for name, part in frame.groupby("detector")}
     moved = table(folder, "table_07_calibration")
     moved = None if moved is None else moved[moved["calibration"] == "leave one data set out"].dropna(subset=["realised"])
     if moved is not None and len(moved):
         found |= {"calibration.least": moved["realised"].min(), "calibration.most": moved["realised"].max()}
-    return found
-
-
-def _rankers(folder: Path) -> dict:
-    frame = table(folder, "rankers")
-    keep = ("kendalls_w", "copies_input", "parsed_ok")
-    return {} if frame is None else {f"ranker.{r['ranker']}.{k}": r[k] for r in frame.to_dict("records") for k in keep if k in r}
-
-
-def _ladder(folder: Path) -> dict:
-    found: dict = {}
-    for kind in ("published_ranks", "scripts"):
-        frame = table(folder, f"table_04_{kind}")
-        if frame is not None and "ranker" in frame:
-            frame = frame[frame["ranker"] == frame["ranker"].iloc[0]]  # the main ranker, or the first of `ladder_rankers`
-        for texts, part in () if frame is None else frame[frame["part"] == "path"].groupby("texts"):
-            for end, row in (("first", part.iloc[0]), ("last", part.iloc[-1])):
-                found |= {f"ladder.{kind}.{texts}.{end}.{k}": row[k] for k in ("nrg", "nrg_lo", "nrg_hi") if k in row}
     return found
 
 
@@ -157,4 +134,4 @@ def _with_interval(n: dict, key: str) -> str:
     low, high = n.get(f"{key}_lo"), n.get(f"{key}_hi")
     if key not in n:
         return "not measured"
-    return f"{n[key]:.2f}" if low is None or high is None else f"{n[key]:.2f} [{low:.2f}, {high:.2f}]"
+    return f"{n[key]:.2f}" if low is None else f"{n[key]:.2f} [{low:.2f}, {high:.2f}]"

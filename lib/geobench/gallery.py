@@ -7,6 +7,7 @@ from pathlib import Path
 from geobench import figure_panels, figures
 from geobench.errors import GeoBenchError
 from geobench.inventory import FIGURES, caption
+from geobench.reproduce import read_params
 
 
 def _csv(folder: Path, name: str, what: str, **options):
@@ -21,8 +22,6 @@ def _csv(folder: Path, name: str, what: str, **options):
 
 def _ranked(folder: Path, what: str):
     """The main ranker's per-target rows."""
-    from geobench.reproduce import read_params
-
     targets = _csv(folder, "per_target.csv", what)
     main = read_params(folder).get("main_ranker")
     return targets[targets["ranker"] == main] if main in set(targets["ranker"]) else targets

@@ -4,7 +4,6 @@
 framed gap there. The same run gives the same bytes.
 """
 
-import json
 import re
 import shutil
 from pathlib import Path
@@ -15,7 +14,7 @@ from geobench.compare import compare
 from geobench.findings import numbers, table
 from geobench.latex import latex, shown
 from geobench.reproduce import folder_of, notebook_of
-from geobench.tables import put
+from geobench.tables import put, read_caption
 
 CI = "{nrg} [{nrg_lo}, {nrg_hi}]"
 TABLES = {  # name in the paper: (table of the run, heading -> what stands there)
@@ -47,31 +46,34 @@ TABLES = {  # name in the paper: (table of the run, heading -> what stands there
 ROWS = {"ladder": ("part", "path")}  # only the rows in which this column holds this value
 WRAPPED = {"mechanism": 0.3, "knows": 0.2, "comparable": 0.3, "settings": 0.3}  # headings of columns that wrap: share of the line
 NAME = re.compile(r"\{([^}]*)\}")
+SPECIAL = re.compile(r"[^\w .,:+@/-]", re.ASCII)  # characters of a key that TeX would not read as themselves
 
 
 def build_paper(run: str, target: Path | None = None) -> Path:
     """Write what paper.tex inputs for a run; GeoBenchError if there is no such run."""
     folder, target = folder_of(run), Path(target or paths.ROOT / "paper" / "build")
-    shutil.rmtree(target, ignore_errors=True)
-    target.mkdir(parents=True)
     if (folder / "tables").is_dir():
         compare(run)  # no notebook writes it
-    put(target / "numbers.tex", macros(folder))
+    found, end = macros(folder), appendix(folder)
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    put(target / "numbers.tex", found)
     for name, (source, columns) in TABLES.items():
         if (frame := table(folder, source)) is not None:
             column, value = ROWS.get(name, (None, None))
             frame = frame[frame[column] == value] if column in frame else frame
-            put(target / f"table_{name}.tex", tabular(frame, source, columns, _caption(folder / "tables" / f"{source}.json")))
+            put(target / f"table_{name}.tex", tabular(frame, source, columns, read_caption(folder / "tables" / f"{source}.json")))
     for file in sorted((folder / "figures").glob("*.pdf")):
         shutil.copyfile(file, target / file.name)
         put(target / f"{file.stem}.tex", _figure(file))
-    put(target / "appendix.tex", appendix(folder))
+    put(target / "appendix.tex", end)
     return target
 
 
 def macros(folder: Path) -> str:
-    """One definition per number: \\val{key} in the text."""
-    lines = [rf"\expandafter\def\csname gb@{key}\endcsname{{{shown(_plain(v))}}}" for key, v in sorted(numbers(folder).items())]
+    """One definition per number: \\val{key} in the text, where a key's special characters are their codes (`<25>` for %)."""
+    found = {SPECIAL.sub(lambda c: f"<{ord(c[0]):X}>", key): value for key, value in sorted(numbers(folder).items())}
+    lines = [rf"\expandafter\def\csname gb@{key}\endcsname{{{shown(_plain(value))}}}" for key, value in found.items()]
     return "\n".join(["% Written by the run; do not edit.", *lines, ""])
 
 
@@ -102,10 +104,6 @@ def _top(caption: str, source: str, kind: str) -> str:
     return rf"\caption{{{latex(caption)} Made by {by}.}}\label{{{kind}:{source}}}"
 
 
-def _caption(file: Path) -> str:
-    return json.loads(file.read_text(encoding="utf-8"))["caption"] if file.exists() else file.stem
-
-
 def _figure(file: Path) -> str:
-    top = _top(_caption(file.with_suffix(".json")), file.stem, "fig")
+    top = _top(read_caption(file.with_suffix(".json")), file.stem, "fig")
     return rf"\includegraphics[width=.66\linewidth,height=.36\textheight,keepaspectratio]{{build/{file.name}}}" + f"\n{top}\n"

@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field, ValidationError, field_validator
 
 from geobench import paths
 from geobench.attacks.params import Orders, WhiteBoxParams
-from geobench.errors import GeoBenchError, came, nearest
+from geobench.errors import GeoBenchError, came, faults, nearest
 from geobench.executors.params import ExecutorParams
 from geobench.search.params import SearchParams
 from geobench.yaml_values import parse_yaml, read_mapping
@@ -103,9 +103,10 @@ class Params(WhiteBoxParams, SearchParams, ExecutorParams):
         stems = [Path(file).stem for file in self.external_edits]
         if len(set(stems)) < len(stems):
             raise GeoBenchError(f"external_edits: two files share a name, which names their variant: {', '.join(self.external_edits)}")
-        for variant in self.generate_variants or ():
-            if variant.split("__")[0] not in (*METHODS, "external"):
-                raise GeoBenchError(f"generate_variants: unknown method `{variant}`.{nearest(variant, METHODS)}")
+        for name in ("generate_variants", "ladder_variants"):
+            for variant in getattr(self, name) or ():
+                if split(variant)[0] not in (*METHODS, "external"):
+                    raise GeoBenchError(f"{name}: unknown method `{variant}`.{nearest(variant, METHODS)}")
         for group in ("white_box", "black_box", "rewrites", "controls"):
             known = [m for m, g in METHODS.items() if g == group]
             for entry in getattr(self, group):
@@ -144,14 +145,16 @@ def parse_override(text: str) -> tuple[str, object]:
     return name.strip(), parse_yaml(value, f"-p {came(name, 60)}={came(value, 60)}")
 
 
-def load(profile: str = "smoke", overrides: dict | None = None) -> Params:
-    """The checked parameters of a profile with overrides."""
+def layered(profile: str) -> dict:
+    """A profile's values over those of params/base.yaml, unchecked."""
     if profile not in profiles():
         raise GeoBenchError(f"unknown profile `{profile}`.{nearest(profile, profiles())}")
-    merged: dict = {}
-    for layer in (paths.PARAMS / "base.yaml", paths.PARAMS / f"{profile}.yaml"):
-        merged |= read_mapping(layer)
-    return check(merged | (overrides or {}))
+    return read_mapping(paths.PARAMS / "base.yaml") | read_mapping(paths.PARAMS / f"{profile}.yaml")
+
+
+def load(profile: str = "smoke", overrides: dict | None = None) -> Params:
+    """The checked parameters of a profile with overrides."""
+    return check(layered(profile) | (overrides or {}))
 
 
 def check(values: dict) -> Params:
@@ -162,12 +165,5 @@ def check(values: dict) -> Params:
     try:
         params = Params(**values)
     except ValidationError as error:
-        raise GeoBenchError("; ".join(map(_fault, error.errors()))) from error
+        raise GeoBenchError(faults(error.errors())) from error
     return params.require_known()
-
-
-def _fault(error) -> str:
-    """`name: what was expected, got what came` of one pydantic error."""
-    name, said = ".".join(map(str, error["loc"])), error["msg"].removeprefix("Value error, ")
-    hint = f" (write {name}=[{error['input']}])" if error["type"] == "list_type" and isinstance(error["input"], str) else ""
-    return f"{name}: {said}{hint}, got {came(error['input'], 60)}"

@@ -1,10 +1,13 @@
 """Before any model loads: the data, the prompts, the external edits and the weights that a plan needs are there and sound."""
 
+from pathlib import Path
+
 from geobench import catalog, paths
-from geobench.attacks import TARGET_LAST, family, named, split
-from geobench.errors import GeoBenchError, came
+from geobench.attacks import TARGET_LAST, entries, family, named, split
+from geobench.errors import GeoBenchError, came, nearest
 from geobench.models import ModelSpec, require_engine, spec
 from geobench.orders import search_orders, search_split
+from geobench.params import layered
 from geobench.rankers import parse_name
 
 
@@ -16,6 +19,7 @@ def check(made, weights: bool = True) -> None:
 
     check_prompts()
     load_lexicon()
+    check_variants(made)
     selected = chosen_lists(made) if any(name < "11" for name in made.chosen) else []
     _check_search(made)
     for file in made.params.external_edits if "03_black_box" in made.chosen else ():
@@ -46,6 +50,18 @@ def check_orders(made, selected) -> None:
                 search_split(lst.key, len(lst), p.test_orders, getattr(p, f"{own}_orders"), p.seed, last)
         if tap:
             search_orders(lst.key, len(lst), p.tap_orders, p.seed)
+
+
+def check_variants(made) -> None:
+    """GeoBenchError for a variant asked for (beyond those of the profile) that the plan neither makes nor finds in its folder."""
+    p, profile = made.params, layered(made.profile)
+    folder = made.folder if (made.folder / "edits").is_dir() else paths.RESULTS / made.profile
+    known = {named(p, entry)[0] for entry in entries(p)} | {f"external__{Path(file).stem}" for file in p.external_edits}
+    known |= {file.stem for file in (folder / "edits").glob("*.jsonl")}
+    for notebook, name in (("05_ranking", "generate_variants"), ("09_evaluation_ladder", "ladder_variants")):
+        for variant in (getattr(p, name) or ()) if notebook in made.chosen else ():
+            if variant not in {*known, *(profile.get(name) or ())}:
+                raise GeoBenchError(f"{name}: this run has no variant `{variant}`.{nearest(variant, known)}")
 
 
 def _check_search(made) -> None:

@@ -8,15 +8,22 @@ one writer at a time.
 import json
 import warnings
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
-from geobench.errors import GeoBenchError, came
-from geobench.json_values import parse_json, require_kinds
+from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError, create_model
+from pydantic_core import from_json
+
+from geobench.errors import GeoBenchError, came, faults
+from geobench.json_values import require_kinds
 from geobench.locking import take
 
 UNIT = ("dataset", "list", "target")
 KINDS = {"dataset": str, "list": str, "target": int, "variant": str, "text": str, "text_sha": str, "suffix": str}
 MAKERS = {"edits": "notebooks 02 to 04", "ranks": "notebook 05_ranking", "scores": "notebook 06_detection"}  # by folder of a run
+FIELDS = {"dataset": str, "list": str, "variant": str, "text": str, "text_sha": str, "orders": list[list[int]], "score": FiniteFloat}
+OF_TEXT = {"target": int, "ranks": list[float]}  # in a record of one text
+OF_LIST = {"target": int | None, "ranks": list[list[float]]}  # in one of a whole list
 
 
 def read_records(path: Path) -> list[dict]:
@@ -42,20 +49,32 @@ def differences(old: dict, new: dict, prefix: str = "") -> list[str]:
 
 
 def sound(records: list[dict], path: Path, needed: Iterable[str] = ()) -> list[dict]:
-    """The records of a file, each of which has its unit and what is `needed`, and comes once; GeoBenchError names the first that does not.
+    """The records of a file, each of which has its unit and what is `needed`, all of their kind, and comes once.
 
-    The same unit may stand there again after its text (`text_sha`) has changed; the later one supersedes the older.
+    GeoBenchError names the line of the first that does not. The same unit may stand there again after its text (`text_sha`) has
+    changed; the later one supersedes the older.
     """
     latest: dict[tuple, str | None] = {}
+    schema = _schema(frozenset(needed))
     for number, record in enumerate(records, 2):
-        if lost := [name for name in (*UNIT, *needed) if name not in record]:
-            raise GeoBenchError(f"{path}:{number}: a record without {', '.join(lost)}: {came(record)}")
+        try:
+            schema.model_validate(record)
+        except ValidationError as error:
+            raise GeoBenchError(f"{path}:{number}: {faults(error.errors())}") from None
         mine = tuple(record.get(name) for name in (*UNIT, "variant"))
         if mine in latest and latest[mine] == record.get("text_sha"):
             where = f"{record['dataset']}/{record['list']}, target {record['target']}"
             raise GeoBenchError(f"{path}:{number}: {where}: this target comes twice")
         latest[mine] = record.get("text_sha")
     return records
+
+
+@cache
+def _schema(needed: frozenset[str]) -> type[BaseModel]:
+    """What a record must be: its fields of FIELDS are of their kinds, and those of a unit and the needed ones are there."""
+    kinds = FIELDS | (OF_LIST if needed.isdisjoint(("text", "text_sha")) else OF_TEXT)
+    fields: dict = {name: (kind, ... if name in needed | {*UNIT} else None) for name, kind in kinds.items()}
+    return create_model("Record", __config__=ConfigDict(strict=True), **fields)
 
 
 class Records:
@@ -104,8 +123,8 @@ class Records:
     def _write(self, row: dict) -> None:
         try:
             line = (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
-        except ValueError as error:  # nan, or a lone surrogate
-            raise GeoBenchError(f"{self.path}: expected finite numbers and text that a file can hold, got {came(row)} ({error})") from error
+        except ValueError as error:  # half a surrogate pair, or nan
+            raise GeoBenchError(f"{self.path}: cannot hold a record ({came(error)}): {came(row)}") from error
         start = self.path.stat().st_size
         try:
             written = 0
@@ -152,9 +171,9 @@ def _scan(path: Path, mend: bool = False) -> Iterator[dict]:
 
 def _row(path: Path, number: int, line: bytes) -> dict:
     try:
-        row = parse_json(line)
-    except ValueError as error:
-        raise GeoBenchError(f"{path}:{number}: not a JSON record: {came(line.decode(errors='replace'))}") from error
+        row = from_json(line, allow_inf_nan=False)
+    except ValueError as error:  # half a surrogate pair too
+        raise GeoBenchError(f"{path}:{number}: not a JSON record ({error}): {came(line.decode(errors='replace'))}") from error
     if not isinstance(row, dict):
         raise GeoBenchError(f"{path}:{number}: expected a JSON object, got {came(row)}")
     require_kinds(row, KINDS, f"{path}:{number}")

@@ -9,9 +9,11 @@ import json
 import re
 from pathlib import Path
 
+from geobench.errors import GeoBenchError, came
 from geobench.findings import sentences
 from geobench.pages import cells, render
 from geobench.reproduce import command, folder_of, manifests, notebook_of, read_params
+from geobench.tables import read_caption
 
 SECTIONS = ("summary", "figures", "examples", "tables", "notebooks", "reproduce")
 ASKED = (
@@ -50,7 +52,11 @@ def _status(folder: Path) -> list[dict]:
     """One row per notebook that the run has executed, over all calls: its state in the last call that chose it, `kept` where none says."""
     file = folder / "status.json"
     rows = {m["notebook"]: {"notebook": m["notebook"], "state": "kept", "seconds": m.get("seconds", "")} for m in manifests(folder)}
-    rows |= {row["notebook"]: row for row in (json.loads(file.read_text(encoding="utf-8")) if file.exists() else ())}
+    try:
+        said = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+        rows |= {row["notebook"]: {k: row[k] for k in ("notebook", "state", "seconds")} for row in said}
+    except (ValueError, KeyError, TypeError) as error:
+        raise GeoBenchError(f"{file}: expected a list of notebooks, states and seconds ({came(error)}); delete it") from None
     return [rows[name] for name in sorted(rows)]
 
 
@@ -63,9 +69,7 @@ def _command(folder: Path) -> str:
 
 
 def _captioned(file: Path) -> dict:
-    note = file.with_suffix(".json")
-    caption = json.loads(note.read_text(encoding="utf-8"))["caption"] if note.exists() else file.stem
-    return {"name": file.stem, "caption": caption, "notebook": notebook_of(file.stem)}
+    return {"name": file.stem, "caption": read_caption(file.with_suffix(".json")), "notebook": notebook_of(file.stem)}
 
 
 def _figure(file: Path) -> dict:

@@ -10,26 +10,47 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
+from pydantic import BaseModel, ConfigDict, ValidationError
+
 from geobench import paths
-from geobench.errors import GeoBenchError, nearest
+from geobench.errors import GeoBenchError, came, faults, nearest
 from geobench.inventory import FIGURES
-from geobench.params import RESULT_FREE, load, profiles
+from geobench.params import RESULT_FREE, Params, load, profiles
 from geobench.yaml_values import read_mapping
+
+RUN_NAME = re.compile(r"\w[\w.-]*")
+
+
+def run_folder(run: str) -> Path:
+    """`results/<run>`, whether it is there or not; GeoBenchError for what is no folder's name."""
+    if not RUN_NAME.fullmatch(run):
+        raise GeoBenchError(f"--run {came(run)}: expected a folder name of letters, digits, `.`, `_` and `-`, not starting with `.` or `-`")
+    return paths.RESULTS / run
 
 
 def folder_of(run: str) -> Path:
     """`results/<run>`; GeoBenchError, with the nearest name, if there is none."""
-    folder = paths.RESULTS / run
+    folder = run_folder(run)
     if not folder.is_dir():
         known = sorted({f.parent.name for what in ("params.yaml", "tables") for f in paths.RESULTS.glob(f"*/{what}")})
         raise GeoBenchError(f"no run `{run}` in {paths.RESULTS}.{nearest(run, known) if known else ' Run ./run_all.sh first.'}")
     return folder
 
 
-def read_params(folder: Path) -> dict:
-    """The values of a run's params.yaml; empty where there is none."""
+def read_params(folder: Path, *needed: str) -> dict:
+    """The values of a run's params.yaml; empty where there is none. GeoBenchError where it is damaged, holds a value of another kind, or
+    lacks what is `needed`; other names may be there or not, since versions differ."""
     file = Path(folder) / "params.yaml"
-    return read_mapping(file) if file.exists() else {}
+    if not file.exists():
+        return {}
+    values = read_mapping(file)
+    try:
+        Params.model_validate(values)
+    except ValidationError as error:
+        found = [e for e in error.errors() if e["loc"][0] in needed or e["type"] not in ("missing", "extra_forbidden")]
+        if found:
+            raise GeoBenchError(f"{file}: {faults(found)}") from None
+    return values
 
 
 def command(folder: Path) -> str:
@@ -69,15 +90,31 @@ def notebook_of(name: str) -> str | None:
     return next((n for n, code in _sources().items() if quoted in code), None)
 
 
-def manifests(folder: Path) -> list[dict]:
-    """One dictionary per executed notebook, in order; damaged ones are left out."""
-    found = []
-    for file in sorted((Path(folder) / "manifests").glob("*.json")):
-        try:
-            found.append({"notebook": file.stem} | json.loads(file.read_text(encoding="utf-8")))
-        except ValueError:
-            continue
-    return found
+class Manifest(BaseModel):
+    """What one executed notebook left: its digest, seconds, dollars paid by then, machine, library versions and files."""
+
+    model_config = ConfigDict(extra="allow", allow_inf_nan=False)
+
+    digest: str = ""
+    seconds: float = 0
+    dollars: float = 0
+    machine: str = ""
+    versions: dict[str, str] = {}
+    outputs: list[str] = []
+
+
+def manifest(file: Path) -> dict:
+    """A notebook's manifest, as Manifest says; GeoBenchError where it is damaged."""
+    try:
+        made = Manifest.model_validate_json(file.read_bytes(), strict=True)
+    except ValidationError as error:
+        raise GeoBenchError(f"{file}: {faults(error.errors())}; its notebook must run again") from None
+    return {"notebook": file.stem} | made.model_dump(exclude_unset=True)
+
+
+def manifests(folder: Path, but=()) -> list[dict]:
+    """One manifest per executed notebook, in order, without those of the notebooks `but`; GeoBenchError for a damaged one."""
+    return [manifest(file) for file in sorted((Path(folder) / "manifests").glob("*.json")) if file.stem not in but]
 
 
 @cache

@@ -11,7 +11,7 @@ from geobench.engines.budget import CURRENT
 from geobench.errors import GeoBenchError, nearest
 from geobench.params import Params, check, load
 from geobench.records import read_records, sound
-from geobench.yaml_values import read_mapping
+from geobench.reproduce import read_params
 
 
 def sha(text: str) -> str:
@@ -27,8 +27,8 @@ def unit(record: dict) -> tuple:
 def open_run(run: str, **values) -> "Run":
     """The run that a notebook works in, from the literals of its parameters cell (others: the values of the run's params.yaml)."""
     folder = paths.RESULTS / run
-    file = folder / "params.yaml"
-    params = check((read_mapping(file) if file.exists() else load().model_dump()) | values)
+    saved = read_params(folder) or load().model_dump()
+    params = check(saved | values)
     CURRENT.begin(str(folder.resolve()), params.max_cost)
     return Run(folder, params)
 
@@ -73,7 +73,8 @@ class Run:
         found = {f.stem: _edited(f) for f in files}
         for variant, rows in found.items():
             if odd := [r for r in rows if unit(r) not in place]:
-                raise GeoBenchError(f"edits of `{variant}`: {'/'.join(map(str, unit(odd[0])))}: no such item among the run's lists")
+                where = f"{self.folder / 'edits' / variant}.jsonl: {'/'.join(map(str, unit(odd[0])))}"
+                raise GeoBenchError(f"{where}: no such item among the run's lists")
         return {v: sorted(rows, key=lambda r: place[unit(r)]) for v, rows in found.items()}
 
 

@@ -1,7 +1,6 @@
 """The main job: execute the notebooks in order with papermill, reuse what is up to date, and say what happened."""
 
 import json
-import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,15 +10,14 @@ import yaml
 from geobench import paths
 from geobench.digests import digest, files, outputs
 from geobench.editing import CHECKPOINTS
-from geobench.errors import GeoBenchError, came, nearest
+from geobench.errors import GeoBenchError, nearest
 from geobench.locking import FolderLock
 from geobench.notebook import execute_notebook
 from geobench.params import RESULT_FREE, Params, load
 from geobench.records import differences
+from geobench.reproduce import manifest, manifests, read_params, run_folder
 from geobench.tables import put
-from geobench.yaml_values import read_mapping
 
-RUN_NAME = re.compile(r"\w[\w.-]*")
 GROUPS = {"02_white_box": ("white_box",), "03_black_box": ("black_box", "controls"), "04_rewrites": ("rewrites",)}
 
 
@@ -46,8 +44,8 @@ class Plan:
 def plan(profile="smoke", overrides=None, run=None, only=(), start=None, force=False) -> Plan:
     """Check everything that can be checked before a model loads."""
     params = load(profile, overrides)
-    if run is not None and not RUN_NAME.fullmatch(run):
-        raise GeoBenchError(f"--run {came(run)}: expected a folder name of letters, digits, `.`, `_` and `-`, not starting with `.` or `-`")
+    if run is not None:
+        run_folder(run)
     known = notebooks()
     only = [n.zfill(2) if n.isdigit() else n for n in only]
     start = start.zfill(2) if start and start.isdigit() else start
@@ -61,9 +59,8 @@ def plan(profile="smoke", overrides=None, run=None, only=(), start=None, force=F
     if not chosen:
         raise GeoBenchError(f"nothing to run: none of {', '.join(wanted or known)} comes at or after {start}")
     made = Plan(profile, run or profile, params, chosen, force)
-    saved = made.folder / "params.yaml"
-    if saved.exists() and not force:
-        lines = differences(_identity_of(saved), json.loads(json.dumps(params.identity())))
+    if (made.folder / "params.yaml").exists() and not force:
+        lines = differences(_identity_of(made.folder), json.loads(json.dumps(params.identity())))
         if lines:
             raise GeoBenchError(
                 f"{made.folder} was made with other parameters ({'; '.join(lines)}); use --run NAME to keep both, or --force"
@@ -71,15 +68,12 @@ def plan(profile="smoke", overrides=None, run=None, only=(), start=None, force=F
     return made
 
 
-def _identity_of(file: Path) -> dict:
+def _identity_of(folder: Path) -> dict:
     """The result-determining values of a run's params.yaml."""
     try:
-        saved = read_mapping(file)
-    except GeoBenchError:
-        saved = {}
-    if not saved:
-        raise GeoBenchError(f"{file} is damaged; delete it if the folder's other files are to be kept, or use --force")
-    return {k: v for k, v in saved.items() if k not in RESULT_FREE}
+        return {k: v for k, v in read_params(folder).items() if k not in RESULT_FREE}
+    except GeoBenchError as error:
+        raise GeoBenchError(f"{error}; delete the file if the folder's other files are to be kept, or use --force") from None
 
 
 def execute(made: Plan, say=print) -> list[dict]:
@@ -89,6 +83,7 @@ def execute(made: Plan, say=print) -> list[dict]:
 
 
 def _execute(made: Plan, say) -> list[dict]:
+    manifests(made.folder, but=made.chosen)  # the report will need them
     if made.force:
         _clear(made)
     _borrow(made, say)
@@ -96,20 +91,20 @@ def _execute(made: Plan, say) -> list[dict]:
     rows, start = [], time.perf_counter()
     for n, name in enumerate(made.chosen, 1):
         began = time.perf_counter()
-        manifest = made.folder / "manifests" / f"{name}.json"
-        kept = {} if made.force else _manifest(manifest)
-        there = all((made.folder / file).exists() for file in kept.get("outputs", ()))
+        file = made.folder / "manifests" / f"{name}.json"
+        kept = {} if made.force else _manifest(file, say)
+        there = all((made.folder / output).exists() for output in kept.get("outputs", ()))
         if there and kept.get("digest") == digest(made.params, made.folder, name):
-            state, seconds = "reused", kept["seconds"]
+            state, seconds = "reused", kept.get("seconds", 0.0)
         else:
             say(f"[{n}/{len(made.chosen)}] {name} ...")
             before = files(made.folder)
             execute_notebook(name, made.folder, made.params.model_dump() | {"run": made.run})
-            manifest.parent.mkdir(parents=True, exist_ok=True)
+            file.parent.mkdir(parents=True, exist_ok=True)
             state, seconds = "ran", round(time.perf_counter() - began, 1)
             row = {"notebook": name, "digest": digest(made.params, made.folder, name), "seconds": seconds, **_ran_on(made.folder)}
             row["outputs"] = outputs(name, before, files(made.folder))
-            put(manifest, json.dumps(row, indent=1, sort_keys=True) + "\n")
+            put(file, json.dumps(row, indent=1, sort_keys=True) + "\n")
         rows.append({"notebook": name, "state": state, "seconds": seconds})
         left = (time.perf_counter() - start) / n * (len(made.chosen) - n)
         say(f"[{n}/{len(made.chosen)}] {name}: {state} ({seconds:.0f} s when it ran); about {left:.0f} s left")
@@ -120,11 +115,12 @@ def _execute(made: Plan, say) -> list[dict]:
     return rows
 
 
-def _manifest(file: Path) -> dict:
+def _manifest(file: Path, say) -> dict:
     """A notebook's manifest; nothing where there is none or a damaged one, so that the notebook runs."""
     try:
-        return dict(json.loads(file.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        return manifest(file) if file.exists() else {}
+    except GeoBenchError as error:
+        say(str(error))
         return {}
 
 
@@ -175,7 +171,7 @@ def _other_edits(made: Plan, source: Path) -> list[str]:
 
     names = {k for n in notebooks() if n <= "04_rewrites" for k in papermill.inspect_notebook(str(paths.NOTEBOOKS / f"{n}.ipynb"))}
     names.discard("resamples")  # notebook 02's table of the control takes it, no edit does
-    old, new = _identity_of(source / "params.yaml"), json.loads(json.dumps(made.params.identity()))
+    old, new = _identity_of(source), json.loads(json.dumps(made.params.identity()))
     return differences({k: old.get(k) for k in names}, {k: new.get(k) for k in names})
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from geobench.errors import printable
+from geobench.errors import GeoBenchError, came, printable
 
 LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
@@ -64,6 +64,14 @@ def write_table(frame, folder: Path, name: str, caption: str, decimals: int = 3)
     put(folder / f"{name}.tex", _latex(head, rows, name, caption))
     put(folder / f"{name}.md", _markdown(head, rows))
     put(folder / f"{name}.json", json.dumps({"caption": caption}, ensure_ascii=False) + "\n")
+
+
+def read_caption(note: Path) -> str:
+    """The caption in the `.json` beside a table or figure, else its name; GeoBenchError where the file is damaged."""
+    try:
+        return json.loads(note.read_text(encoding="utf-8"))["caption"] if note.exists() else note.stem
+    except (ValueError, KeyError, TypeError) as error:
+        raise GeoBenchError(f"{note}: expected a JSON object with a caption ({came(error)})") from None
 
 
 def put(path: Path, text: str) -> None:

@@ -21,7 +21,11 @@ FACTS = {
     "sts": ("weights and gradients", "greedy coordinate search over suffix tokens for the target's name in first place", "all of it"),
     "stealthrank": ("weights and gradients", "Langevin steps on suffix logits: target rank, fluency, few promotional words", "all of it"),
     "raf": ("weights and gradients", "suffix grown token by token, rank loss weighed against fluency by entropy", "all of it"),
-    "random_search": ("probability of a reply", "random token swaps, as many forward passes as sts; the best is kept", "all of it"),
+    "random_search": (
+        "probability of a reply",
+        "random token swaps, one more per step than sts for want of its gradient, each computed exactly; the best is kept",
+        "all of it",
+    ),
     "zero_shot": ("none", "one promotional snippet from an attacker model, appended", "the item's own text"),
     "tap": (
         "rank of the target",

@@ -9,7 +9,12 @@ from geobench.errors import GeoBenchError, came
 
 
 class _Loader(yaml.SafeLoader):
-    """Safe YAML in which 1e-3 is a number."""
+    """Safe YAML in which 1e-3 is a number, and without aliases, few of which can stand for endless values."""
+
+    def compose_node(self, parent, index):
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError(f"aliases (*{self.peek_event().anchor}) are not accepted")
+        return super().compose_node(parent, index)
 
 
 _Loader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"^[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789"))

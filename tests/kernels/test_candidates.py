@@ -1,8 +1,12 @@
 """Gradients, exact and screened losses against the model's own forward over the whole prompt."""
 
+import importlib
+import json
+
 import pytest
 import torch
 
+from geobench import paths
 from geobench.kernels import candidates, decoder
 from geobench.kernels.decoder import Prefix
 
@@ -98,3 +102,12 @@ def test_a_large_vocabulary_costs_no_precision():
     scores = (hidden.double() @ weight.double().T).log_softmax(-1)
     wanted = [-sum(float(scores[n, place, token]) for place, token in enumerate(goal)) / 3 for n in range(2)]
     assert candidates.goal_losses(Model, hidden, goal).tolist() == pytest.approx(wanted, abs=1e-5)
+
+
+def test_the_gpu_benchmark_exits_1_when_a_loss_differs(monkeypatch, capsys):
+    monkeypatch.syspath_prepend(paths.ROOT / "benchmarks")
+    gpu = importlib.import_module("gpu")
+    assert gpu.VERIFY == 8 and gpu.main(["--tiny", "--candidates", "9"]) == 0
+    assert json.loads(capsys.readouterr().out)["relative_difference"] < 1e-6
+    monkeypatch.setattr(gpu, "plain_losses", lambda model, head, few, *rest: [7.0] * len(few))
+    assert gpu.main(["--tiny", "--candidates", "9"]) == 1

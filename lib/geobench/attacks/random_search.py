@@ -1,4 +1,7 @@
-"""Random token search, the control of the gradient attacks: STS without its gradient, at the same number of forward passes.
+"""Random token search, the control of the gradient attacks: STS without its gradient.
+
+It computes every candidate exactly. So does STS by default, and both spend the same number of forward passes; with `sts_verify` STS screens
+its candidates and computes only the best few, and then spends fewer.
 
 Each step draws as many single swaps as STS does, and one more in place of the gradient's forward pass, uniformly over places and
 allowed tokens; the slot stays a candidate. Budgets are the parameters of STS.
