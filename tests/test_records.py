@@ -126,7 +126,7 @@ def test_a_unit_comes_once_unless_its_text_is_another(tmp_path):
     assert sound(two, tmp_path / "x") == two  # one target, two variants
     with pytest.raises(GeoBenchError, match="x:3: d/l, target 1: this target comes twice"):
         sound([two[0], two[0]], tmp_path / "x")
-    with pytest.raises(GeoBenchError, match="x:2: a record without list, ranks"):
+    with pytest.raises(GeoBenchError, match="x:2: list: Field required.*ranks: Field required"):
         sound([{"dataset": "d", "target": 1}], tmp_path / "x", ("ranks",))
 
 

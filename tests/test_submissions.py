@@ -88,13 +88,13 @@ def test_a_rank_that_cannot_be_and_an_item_that_is_not_there_are_named_with_thei
 
 RANKS, EDITS = "ranks/bm25/injection.jsonl", "edits/injection.jsonl"
 BAD = [
-    (EDITS, "dataset", ["d"], "dataset: Input should be a valid string"),
-    (EDITS, "text", 5, "text: Input should be a valid string, got '5'"),
-    (EDITS, "text", "\ud800", "not a JSON record"), (EDITS, "target", "5", "target: Input should be a valid integer, got '5'"),
-    (RANKS, "target", "5", "target: Input should be a valid integer, got '5'"), (RANKS, "ranks", 5, "ranks: Input should be a valid list"),
+    (EDITS, "dataset", ["d"], "dataset: expected a text"),
+    (EDITS, "text", 5, "text: expected a text, got '5'"),
+    (EDITS, "text", "\ud800", "not a JSON record"), (EDITS, "target", "5", "target: expected a whole number, got '5'"),
+    (RANKS, "target", "5", "target: expected a whole number, got '5'"), (RANKS, "ranks", 5, "ranks: Input should be a valid list"),
     (RANKS, "ranks", ["1"], "ranks.0: Input should be a valid number, got '1'"),
     (RANKS, "orders", [0], "orders.0: Input should be a valid list"),
-    (RANKS, "list", {}, "list: Input should be a valid string"), (RANKS, "text_sha", None, "text_sha: Input should be a valid string"),
+    (RANKS, "list", {}, "list: expected a text"), (RANKS, "text_sha", None, "text_sha: Input should be a valid string"),
     ("ranks/bm25/clean.jsonl", "ranks", [1, 2, 3, 4, 5], "ranks.0: Input should be a valid list, got '1'"),
     ("scores/judge.jsonl", "score", "high", "score: Input should be a valid number, got 'high'"),
 ]  # fmt: skip

@@ -43,7 +43,8 @@ def read_params(folder: Path, *needed: str) -> dict:
     file = Path(folder) / "params.yaml"
     if not file.exists():
         return {}
-    values = read_mapping(file)
+    if not (values := read_mapping(file)):
+        raise GeoBenchError(f"{file}: expected a mapping of names to values, got nothing")
     try:
         Params.model_validate(values)
     except ValidationError as error:
