@@ -37,9 +37,18 @@ def refuse(params) -> None:
         _must_give("white_box", named(params, entry)[2], "gradients", ("openai", "vllm"))
     _must_give("reference_model", params.reference_model, "log-probabilities of a given text", ("openai",))
     _one_vllm_engine(params)
-    for model, read_out in map(parse_name, params.rankers):
+    _structured(params, "rankers", params.rankers)
+
+
+def refuse_ladder(params) -> None:
+    """GeoBenchError for a ranker of the evaluation ladder (notebook 09) that cannot hold its replies to `rank_structure`."""
+    _structured(params, "ladder_rankers", params.ladder_rankers or [params.main_ranker])
+
+
+def _structured(params, role: str, rankers: list[str]) -> None:
+    for model, read_out in map(parse_name, rankers):
         if read_out == "generate":
-            require(params.rank_structure, spec(model).engine, f"`{model}`")
+            require(params.rank_structure, spec(model).engine, f"`{model}` of {role}")
 
 
 def _must_give(role: str, model: str, what: str, without: tuple[str, ...]) -> None:
