@@ -1,7 +1,7 @@
 """How much work making the edits is (notebooks 02 to 04), counted as geobench.workload counts.
 
-A white-box step's tokens are those after the clean prefix, for a target that is equally likely at every place; a backward pass counts
-as two forward ones.
+A white-box step's tokens are those after the clean prefix, with the wanted reply, for a target that is equally likely at every place; a
+backward pass counts as two forward ones.
 """
 
 import math
@@ -84,10 +84,11 @@ def _optimised(params, tasks, variant: str, method: str, model: str) -> list[Wor
     for task in tasks:
         lines, (before, after) = line_tokens(task.list), frame_tokens(task.list)
         half = (sum(lines) - lines[task.target - 1]) // 2
-        calls, read = _step(params, method, size, half + after)
+        tail = half + after + tokens(f"1. {task.item.name}")
+        calls, read = _step(params, method, size, tail)
         work.calls += steps * params.optimisation_seeds * calls
         work.tokens_in += steps * params.optimisation_seeds * read
-        tested.add(tests * orders, size + half + after)
+        tested.add(tests * orders, size + tail)
         tested.tokens_in += orders * (before + half)
     return [work, tested, *_searched(tasks, work.notebook, params.optimisation_ranker, variant, tests * params.test_orders, size)]
 
@@ -99,9 +100,9 @@ def _step(params, method: str, size: int, tail: int) -> tuple[int, int]:
         return params.stealthrank_rows, params.stealthrank_rows * STEP * whole
     if method == "raf":
         return 1 + params.raf_top, (STEP + params.raf_top) * whole
-    if method == "random_search":
-        return params.sts_candidates + 1, (params.sts_candidates + 1) * whole
     exact, screened = params.sts_candidates + params.sts_incumbent, 0
+    if method == "random_search":  # one more in place of the gradient
+        return exact + 1, (exact + 1) * whole
     if params.sts_verify is not None and exact > params.sts_verify:
         exact, screened = params.sts_verify, exact
     return 1 + screened + exact, (STEP + exact) * whole + screened * (size + min(SCREENED, tail))
