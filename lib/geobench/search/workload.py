@@ -172,8 +172,9 @@ def _frame() -> int:
 
 
 def shown(p, size: Size, condition: int) -> int:
-    """Tokens of a full context."""
-    return min(p.search_top * p.search_chunk_tokens, sum(size.documents(condition))) + size.heads
+    """Tokens of a full context, every chunk from a source of its own as long as there are sources."""
+    heads = math.ceil(size.heads * min(p.search_top, SOURCES) / SOURCES)
+    return min(p.search_top * p.search_chunk_tokens, sum(size.documents(condition))) + heads
 
 
 def graded(p, contexts: list[Size], notebook: str) -> list[Work]:
