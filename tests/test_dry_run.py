@@ -91,6 +91,32 @@ def test_hours_are_tokens_over_rates_without_what_is_repeated(monkeypatch):
     assert row == "  mine:generate on mine: 5 calls, 4,600,000 in, 22% repeated, 18,000 out"
 
 
+def test_a_notebook_takes_eight_seconds_beside_its_models():
+    (head, _) = dry_run._notebook("06_detection", [Work("06_detection", "smollm2-135m", "judge", 1, 0, round(78 * 10.8))])
+    assert head.endswith(", about 0.01 h")  # 10.8 and 8 seconds; 0.00 without them
+
+
+def test_memory_is_parameters_times_bytes():
+    lines = dry_run._models([Work("06_detection", name, "judge") for name in ("vicuna-7b", "smollm2-135m", "qwen2.5-14b")], 0)
+    assert [line.split(";")[0] for line in lines[:3]] == [
+        "vicuna-7b: 13.5 GB of weights, plan for 16", "smollm2-135m: 0.5 GB of weights, plan for 1",
+        "qwen2.5-14b: 29.5 GB of weights, plan for 35",
+    ]  # fmt: skip
+
+
+def test_the_head_by_hand():
+    """Two lists with two targets each: a clean list once, each of 18 variants per target, under three orders."""
+    plan = runner.plan("smoke", {"datasets": ["kitchen"], "targets_per_list": 2, "tap_orders": 3}, only=["05"])
+    head = dry_run.estimate(plan).splitlines()
+    assert head[1] == "2 lists, 4 targets, 18 variants"
+    assert head[2] == "  smollm2-135m:attention: 222 rankings (3 orders), 49% fewer than before and after apart"  # 3 * (2 + 4 * 18) of 432
+    # a snippet and ten rewrites per target; TAP: two roots with a child each
+    assert "  edits: 44 generations; TAP at most 16 generations and 48 search rankings" in head
+    assert not [line for line in head if line.startswith("search track")]
+    searched = dry_run.estimate(runner.plan("smoke", only=["12"])).splitlines()
+    assert searched[1].startswith("search track: 24 queries with 5 sources under 3 conditions") and "lists" not in searched[2]
+
+
 def test_api_models_take_money_and_no_hours():
     served = Work("05_ranking", "gpt-4o-mini", "gpt-4o-mini:generate", 10, 2_000_000, 500_000, 0, 1_000_000)
     assert dry_run.hours([served]) == (0.0, [])

@@ -52,6 +52,16 @@ def test_tap_against_growing_every_tree():
     assert [w.what for w in found("tap", *small(tap_ranker="bm25"))] == ["tap__smollm2-135m"]
 
 
+@pytest.mark.parametrize("roots, branching, width, depth", [(3, 3, 5, 5), (2, 1, 2, 2), (1, 2, 8, 7), (4, 2, 4, 9)])
+def test_nodes_of_a_tree_level_by_level(roots, branching, width, depth):
+    params = load("smoke", {"tap_roots": roots, "tap_branching": branching, "tap_width": width, "tap_depth": depth})
+    level = nodes = roots
+    for _ in range(depth - 1):
+        level = min(width, level) * branching
+        nodes += level
+    assert edit_workload.tap_nodes(params) == nodes
+
+
 def test_texts_are_written_once_per_target():
     params, chosen = small(rewrites=["fluency"])
     tasks = [s.list.items[t - 1] for s in chosen for t in s.targets]

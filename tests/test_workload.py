@@ -140,3 +140,44 @@ def test_a_ranking_by_hand():
     assert (work.calls, work.tokens_in, work.tokens_out, work.repeated, work.limit) == (3, 96, 18, 0, 150)
     once.edited(work, 2, 1, 4)
     assert (work.calls, work.tokens_in, work.tokens_out, work.repeated, work.limit) == (5, 96 + 2 * 36, 30, 2 * (5 + 6), 250)
+
+
+def test_a_pointwise_ranking_by_hand():
+    """Two items of 8 and 12 tokens, each after a query of 5 that a causal model reads once."""
+    once = workload.Once.__new__(workload.Once)
+    once.lines, once.before, once.alone, once.asked = [8, 12], 5, True, 5
+    once.prompts, once.whole, once.reply, once.limit = 2, 30, 0, 0
+    work = workload.Work("05_ranking", "m", "m:cross_encoder")
+    once.clean(work, 1)
+    assert (work.calls, work.tokens_in, work.repeated) == (2, 30, 5)
+    once.edited(work, 3, 2, 4)
+    assert (work.calls, work.tokens_in, work.repeated, work.limit) == (5, 30 + 3 * 21, 5 + 15, 0)
+
+
+def test_replies_are_as_long_as_their_names_within_the_limit(small):
+    _, chosen = small
+    lst = chosen[0].list
+    names = sum(workload.tokens(f"{n}. {item.name}\n") for n, item in enumerate(lst.items, 1))
+    assert workload.line_tokens(lst)[0] == workload.tokens(
+        render(load_prompt("ranking")["item_line"], index=1, name=lst.items[0].name, description=one_line(lst.items[0].description)) + "\n"
+    )
+    once = [workload.Once(lst, "smollm2-135m", "generate", limit) for limit in (500, 7)]
+    assert [(o.reply, o.limit) for o in once] == [(names, 500), (7, 7)]
+    windowed = workload.Once(lst, "smollm2-135m", "generate", 500, 4, 2)
+    found = spans(len(lst), 4, 2)
+    assert windowed.limit == 500 * len(found) and windowed.reply == -(-names * sum(e - b for b, e in found) // len(lst)) > names
+    assert workload.Once(lst, "smollm2-135m", "attention").reply == 0
+
+
+def test_an_edit_s_length_by_hand(small):
+    params, chosen = small
+    params, task = params.model_copy(update={"rewrite_tokens": 90}), Task(chosen[0].list, 1)
+    own, planted = workload.tokens(task.item.description), workload.tokens(added(params, "injection", task))
+    assert 0 < own < 90 and workload.longer(params, "fluency", task) == 90 - own and workload.longer(params, "llm_guidance", task) == 90
+    assert workload.longer(params.model_copy(update={"rewrite_tokens": 1}), "fluency", task) == 0
+    assert workload.longer(params, "injection", task) == workload.longer(params, "external", task) == planted
+    assert [workload.longer(params, m, task) for m in ("sts", "random_search", "tap")] == [10, 10, params.tap_tokens]
+    _, read, _ = workload.detection(params.model_copy(update={"white_box": [], "black_box": [], "controls": ["injection"]}), chosen[:1])
+    tasks = [Task(chosen[0].list, t) for t in chosen[0].targets]
+    described = [workload.tokens(t.item.description) for t in tasks]
+    assert read.tokens_in == 2 * sum(described) + sum(workload.tokens(added(params, "injection", t)) for t in tasks)
