@@ -129,6 +129,34 @@ def test_chunks_by_hand():
     assert [workload.cut(p, n) for n in (1, 40, 41, 70, 71)] == [(1, 1), (1, 40), (2, 51), (2, 80), (3, 91)]
 
 
+HAND = workload.Size(10, (50,) * 5, (50, 60, 70), 20, 30, (1, 2, 3, 4, 5, 6), True)
+
+
+def test_a_grade_and_a_rewrite_by_hand():
+    p = load("smoke", {"search_rewrite_queries": 1, "search_rewrite_retries": 0, "search_answer_tokens": 40})
+    (work,) = workload.graded(p, [HAND, HAND], "12_search_answers")
+    asked = tokens(load_prompt("search_judge")["system"] + load_prompt("search_judge")["user"])
+    assert (work.calls, work.tokens_in) == (2, 2 * (asked + 10 + (5 + 6) + 25 + 40))  # query, claim and truth, criterion, answer
+    for template, step in (("main", "id"), ("independent", "independent")):
+        (work,) = workload._rewrites(p.model_copy(update={"search_rewrite_template": template}), [HAND])
+        prompt = load_prompt("search_rewrite")
+        asked = sum(tokens(prompt[s]["system"] + prompt[s]["user"]) for s in ("metadata", "ip", step))
+        assert (work.calls, work.tokens_in) == (3, asked + 3 * (50 + 10) + 5)  # text and query each time, the claim once
+
+
+def test_contexts_by_hand():
+    p = load("smoke", {"search_top": 3, "search_chunk_tokens": 40, "search_chunk_overlap": 10, "search_answer_tokens": 9})
+    assert [workload.shown(p, HAND, n) for n in (0, 2)] == [3 * 40 + 18] * 2  # three of five heads of 6
+    assert workload.shown(p.model_copy(update={"search_top": 12}), HAND, 2) == 4 * 50 + 70 + 30  # all that there is
+    assert workload.candidates(p, HAND, 2, 50) == (4 * 2 + 2, 32) and workload.candidates(p, HAND, 0, 4) == (4, 30)
+    weighed = workload.answers(p, "smollm2-135m:likelihood", [(HAND, 0)], "12_search_answers")
+    written = workload.answers(p, "smollm2-135m:generate", [(HAND, 0)], "12_search_answers")
+    assert written.tokens_in == workload._frame() + 10 + 138 and weighed.tokens_in == written.tokens_in + 21
+    assert (weighed.tokens_out, written.tokens_out) == (0, 9)
+    found = workload.sentence_work(p, [HAND, HAND], "12_search_answers", "sentences")
+    assert (found.calls, found.tokens_in) == (40, 2 * (4 * 50 + 50 + 60 + 70))
+
+
 def test_every_row_has_its_notebook():
     rows = {w.what: w.notebook for w in workload.search_work(load("smoke"))}
     assert rows["rewrites"] == "11_search_data" and rows["guard granite"] == "14_defences" and rows["judge"] == "12_search_answers"

@@ -5,9 +5,9 @@ import pytest
 
 from geobench.params import load
 from geobench.search.corpus import load_triples
-from geobench.search.defences import defence_run, reply_guards, workload
+from geobench.search.defences import defence_run, reply_guards, transfer, workload
 from geobench.search.defences.base import by_score
-from geobench.search.workload import search_work, sizes
+from geobench.search.workload import Size, cut, search_work, sizes
 from geobench.workload import tokens
 
 
@@ -105,3 +105,17 @@ def test_disagreement_is_measured_where_it_is_first_asked_for(configured, notebo
     p = load("smoke", {"search_defences": configured})
     (work,) = [w for w in search_work(p) if w.what == "disagreement"]
     assert work.notebook == notebook and work.calls == sum(size.sentences for size in sizes(p))
+
+
+def test_what_notebook_15_reads_by_hand():
+    """Two documents to train on, one query: its three texts, and its clean text under three mechanical templates."""
+    assert workload.TEMPLATES == len(transfer.TEMPLATES)
+    p = load("smoke", {"search_chunk_tokens": 40, "search_chunk_overlap": 10, "perplexity_limit": 60})
+    size = Size(10, (50,) * 5, (50, 60, 70), 20, 30, (1, 2, 3, 4, 5, 6), True)
+    part = [tuple(map(tokens, (t.clean, t.ip, t.id, t.control))) for t in load_triples()]
+    work = {w.what: w for w in workload.defence_work(p, [size]) if w.notebook == "15_search_statistics"}
+    learnt = [cut(p, n) for one in part for n in one[:3]]
+    seen = [cut(p, n) for n in (50, 60, 70, 50, 50, 50)]
+    assert work["the trained guard"].calls == sum(n for n, _ in learnt + seen)
+    assert work["the trained guard"].tokens_in == sum(n for _, n in learnt + seen)
+    assert work["perplexity"].tokens_in == 50 + 60 + 60 and work["judge of the ranking track"].calls == 3
