@@ -7,7 +7,8 @@ import argparse
 
 import numpy as np
 
-from geobench.stats import PERCENTILES, resample_counts
+from geobench.resampling import resample_counts
+from geobench.stats import PERCENTILES
 
 
 def coverage(lists: int, studies: int = 2000, resamples: int = 1000, seed: int = 0, size: int = 8, correlation: float = 0.3) -> float:

@@ -19,7 +19,8 @@ import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 
 from geobench.contrasts import contrast_table, paired_contrasts  # noqa: E402
-from geobench.stats import PERCENTILES, resample_counts  # noqa: E402
+from geobench.resampling import resample_counts  # noqa: E402
+from geobench.stats import PERCENTILES  # noqa: E402
 
 SHAPE = {"ragroll": [8] * 49 + [7], "stsdata": [10] * 3, "rewrite_to_rank": [10] * 20, "llm_rank_optimizer": [10] * 4, "cseo": [10] * 6}
 

@@ -4,7 +4,7 @@ import pytest
 
 from geobench.auroc import auroc
 from geobench.auroc_bootstrap import auroc_intervals
-from geobench.stats import resample_counts
+from geobench.resampling import resample_counts
 
 
 def scores(sizes, seed=0):

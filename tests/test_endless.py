@@ -14,7 +14,7 @@ def test_years_by_hand():
     year = 349 * 365 * 24 * 3600  # tokens that SmolLM2 reads in a year
     work = [Work("05_ranking", "smollm2-135m", "much", 7, 12 * year), Work("05_ranking", "smollm2-135m", "less", 7, 9 * year)]
     assert endless(params, work) == ["05_ranking: much: 7 calls would take about 12 years on one device"]
-    work[0].free = 3 * year
+    work[0].repeated = 3 * year
     assert endless(params, work) == []
 
 

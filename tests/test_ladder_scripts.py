@@ -60,7 +60,7 @@ def made(tmp_path, monkeypatch, **values):
     work = run.Run(tmp_path / "r", load("smoke", base | values))
     work.choose()
     make_edits(work, ["injection", "padding"])
-    monkeypatch.setattr("geobench.ladder_scripts.open_ranker", lambda name, *_: Fixed(name))
+    monkeypatch.setattr("geobench.ladder_scripts.open_for", lambda _, name: Fixed(name))
     return work
 
 
@@ -132,7 +132,7 @@ def test_best_of_all_counts_the_best_rank_under_the_script_itself(tmp_path, monk
     task = next(t for t in work.tasks)
     with Records(work.folder / "edits" / "sts__m.jsonl", {"kind": "edits"}) as records:
         records.append(trace(task))
-    monkeypatch.setattr("geobench.ladder_scripts.open_ranker", lambda name, *_: ByLetter(name))
+    monkeypatch.setattr("geobench.ladder_scripts.open_for", lambda _, name: ByLetter(name))
     monkeypatch.setattr("geobench.ladder_scripts.scripted", lambda ranker, config: ranker)
     table = script_ladders(work)
     assert set(table["texts"]) == {"sts__m"} and set(table["ranker"]) == {"smollm2-135m:attention"}

@@ -13,3 +13,14 @@ def test_rankings_are_scripts_times_orders_times_texts():
     # items, query and template have two settings each: eight scripts; the orders are ranked once for both of theirs
     assert work.calls == 8 * params.orders * (len(chosen) + 2 * len(chosen)) and work.notebook == "09_evaluation_ladder"
     assert ladder(load("smoke", {"rankers": ["bm25"], "main_ranker": "bm25", "ladder_rankers": None}), chosen) == []
+
+
+def test_scripts_have_shared_orders_and_edits_from_a_file_count():
+    values = {"datasets": ["kitchen"], "targets_per_list": 2, "ladder_targets": 1, "ladder_variants": None, "ladder_rankers": None}
+    none = {"white_box": [], "black_box": [], "rewrites": [], "controls": [], "external_edits": ["mine.csv"]}
+    chosen = catalog.select(["kitchen"], None, 2, 0)
+    (work,) = ladder(load("smoke", values | none | {"orders_mode": "released"}), chosen)
+    assert work.calls == 8 * load("smoke").orders * (len(chosen) + len(chosen))  # the clean list and one target's edit
+    assert work.tokens_in > work.repeated > 0 and work.tokens_out == 0
+    (generated,) = ladder(load("smoke", values | none | {"ladder_rankers": ["smollm2-135m:generate"]}), chosen)
+    assert generated.calls == 11 * 2 * len(chosen) and generated.limit == generated.calls * load("smoke").rank_tokens

@@ -227,6 +227,13 @@ def test_a_bad_search_corpus_or_training_part(elsewhere, capsys):
     assert main(["run", "--dry-run", *own]) == 0
 
 
+def test_lists_are_chosen_as_notebook_01_chooses_them(elsewhere):
+    put_list(elsewhere, A, B, {"Name": "C three", "Natural": "text c"})
+    (drawn,) = preflight.chosen_lists(runner.plan("smoke", {"datasets": ["mine"], "seed": 1}))
+    (first,) = preflight.chosen_lists(runner.plan("smoke", {"datasets": ["mine"], "seed": 1, "target_rule": "first"}))
+    assert first.targets == (1,) and drawn.targets != (1,)
+
+
 def test_the_search_track_s_models_are_looked_for():
     p = load("smoke", {"datasets": ["ragroll"], "search_judge": "gpt-4o-mini", "search_guard_encoder": "deberta-v3-base"})
     assert set(preflight.needed_models(p, ["12_search_answers"])) == {"minilm", "smollm2-135m", "gpt-4o-mini"}

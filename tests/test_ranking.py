@@ -56,7 +56,7 @@ def test_what_is_not_read_is_warned_of_and_recorded(kitchen_run, monkeypatch):
 
         return PointwiseRanker("bm25", {}, lambda q, passages: [float(len(p)) for p in passages], measure=measure)
 
-    monkeypatch.setattr(ranking, "open_ranker", opened)
+    monkeypatch.setattr(ranking, "open_for", opened)
     said = r"bm25: \d passages are longer than it reads, and their ends are not seen; the first: kitchen/.*injection"
     with pytest.warns(UserWarning, match=said):
         ranking.rank_all(kitchen_run, "bm25")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from geobench import models
+from geobench import models, preflight, runner
 from geobench.errors import GeoBenchError
 from geobench.models import ModelSpec
 from geobench.params import load
@@ -40,6 +40,15 @@ def test_it_is_refused(values, said):
 ])  # fmt: skip
 def test_it_is_allowed(values):
     assert load("smoke", values)
+
+
+def test_the_ladder_s_rankers_are_held_to_the_structure_where_notebook_09_runs():
+    held = {"rankers": ["one:generate"], "main_ranker": "one:generate", "rank_structure": "json"}
+    said = "rank_structure: `smollm2-135m` of ladder_rankers cannot be held to `json`"
+    with pytest.raises(GeoBenchError, match=said):  # the smoke profile's ladder has a local ranker that generates
+        preflight.check(runner.plan("smoke", held), weights=False)
+    preflight.check(runner.plan("smoke", held, only=["05"]), weights=False)
+    preflight.check(runner.plan("smoke", held | {"ladder_rankers": None}), weights=False)  # null: the main ranker
 
 
 @pytest.mark.parametrize("values, said", [

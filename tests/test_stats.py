@@ -7,15 +7,9 @@ import pandas as pd
 import pytest
 
 from geobench.errors import GeoBenchError
-from geobench.stats import (
-    Estimate,
-    cluster_bootstrap,
-    paired_difference,
-    rank_correlation_table,
-    resample_counts,
-    summarise,
-    wald_p,
-)
+from geobench.rank_correlation import rank_correlation_table
+from geobench.resampling import resample_counts
+from geobench.stats import Estimate, cluster_bootstrap, paired_difference, summarise, wald_p
 
 
 def table(sizes, seed=0, **columns):

@@ -8,7 +8,8 @@ import numpy as np
 
 from geobench.auroc import KEY, auroc_table
 from geobench.errors import GeoBenchError
-from geobench.stats import PERCENTILES, resample_counts
+from geobench.resampling import resample_counts
+from geobench.stats import PERCENTILES
 
 
 def auroc_intervals(scores, resamples: int = 5000, seed: int = 0):

@@ -10,7 +10,8 @@ from itertools import combinations
 import numpy as np
 
 from geobench.errors import GeoBenchError
-from geobench.stats import KEY, NO_SPREAD, NO_TEST, PERCENTILES, _check, resampled_means, without_rounding
+from geobench.resampling import resampled_means
+from geobench.stats import KEY, NO_SPREAD, NO_TEST, PERCENTILES, _check, without_rounding
 
 COLUMNS = ["a", "b", "mean", "lo", "hi", "se", "p", "p_holm", "n_targets", "n_lists", "n_datasets", "note"]
 

@@ -29,7 +29,7 @@ def make_edits(run: Run, methods: Iterable[str]) -> list[str]:
             TOGETHER[group](run, model, variants)
     for variant, method, model in made:
         if attacks.METHODS[method] not in TOGETHER:
-            work, identity = _method(run, variant, method, model)
+            work, identity = _method(run, method, model)
             with _book(run, variant, identity) as records:
                 _fill(run, records, method, work, run.tasks, _models(model, run.params.tap_ranker if method == "tap" else None))
     return [variant for variant, _, _ in made]
@@ -123,7 +123,7 @@ def _record(method: str, variant: str, task, edit: dict, seconds: float) -> dict
     return dict(zip(UNIT, task.key())) | {"method": method, "variant": variant} | edit | cost
 
 
-def _method(run: Run, variant: str, method: str, model: str | None):
+def _method(run: Run, method: str, model: str | None):
     """(work(tasks) -> (task, edit) pairs, identity) of one method; models load only when there is work."""
     from geobench.attacks import controls, tap, zero_shot
     from geobench.models import open_model

@@ -11,7 +11,7 @@ def endless(params, found: list) -> list[str]:
     """One line per piece of work that would take more than YEARS, and for a bootstrap that cannot be held. found: workload.Work."""
     lines = []
     for work in found:
-        years = (work.tokens_in - work.free + work.tokens_out) / _rate(work.model) / (365 * 24 * 3600)
+        years = (work.tokens_in - work.repeated + work.tokens_out) / _rate(work.model) / (365 * 24 * 3600)
         if years > YEARS:
             lines.append(f"{work.notebook}: {work.what}: {work.calls:,} calls would take about {years:,.0f} years on one device")
     if max(params.resamples, params.search_resamples) > RESAMPLES:
@@ -20,5 +20,5 @@ def endless(params, found: list) -> list[str]:
 
 
 def _rate(model: str) -> float:
-    row = None if model == "bm25" else spec(model)
-    return row.throughput["input"] if row and row.throughput else RATE
+    rates = spec(model).throughput
+    return rates["input"] if rates else RATE

@@ -19,7 +19,7 @@ from geobench.engines.decoding import Decoding
 from geobench.errors import GeoBenchError
 from geobench.metrics import per_target
 from geobench.prompts import load_prompt, prompt_sha, render
-from geobench.rankers import folder_name, open_ranker, parse_name
+from geobench.rankers import folder_name, open_for, parse_name
 from geobench.rankers.base import Job
 from geobench.ranking import Protocol, protocol
 from geobench.records import UNIT, Records
@@ -91,7 +91,7 @@ class Scripts:
         p = work.params
         self.work, self.name = work, ranker
         factors_of(ranker)
-        self.ranker = open_ranker(ranker, p.batch_size, p.rank_tokens, p.parse_mode, p.rank_structure, p.generate_window, p.generate_stride)
+        self.ranker = open_for(p, ranker)
         self.rule = Protocol(protocol(p, self.ranker).count, False, p.seed)  # orders shared by all targets, whatever the run's mode
         self.edits = {variant: {unit(r): r for r in rows} for variant, rows in chosen_edits(work, ranker).items()}
 

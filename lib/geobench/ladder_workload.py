@@ -2,18 +2,17 @@
 
 from dataclasses import replace
 
-from geobench.attacks import METHODS, entries, named
 from geobench.ladder import configurations
 from geobench.rankers import parse_name
-from geobench.workload import Work, ranking
+from geobench.workload import Work, ranking, variants
 
 
 def ladder(params, chosen) -> list[Work]:
     """The evaluation ladder of each of its rankers: its variants' edits of the first targets, ranked once per script. Further checkpoints
     of an optimised text, which the published selection ranks too, are not counted."""
-    few = [replace(one, targets=one.targets[: params.ladder_targets]) for one in chosen]
+    few, shared = [replace(one, targets=one.targets[: params.ladder_targets]) for one in chosen], {"orders_mode": "shared"}
     rankers = params.ladder_rankers or [params.main_ranker]
-    return [_of(params, few, ranker) for ranker in rankers if parse_name(ranker)[1] in ("attention", "generate")]
+    return [_of(params.model_copy(update=shared), few, r) for r in rankers if parse_name(r)[1] in ("attention", "generate")]
 
 
 def _of(params, chosen, ranker: str) -> Work:
@@ -21,11 +20,10 @@ def _of(params, chosen, ranker: str) -> Work:
 
     replies = parse_name(ranker)[1] == "generate"
     asked = [names for names in (params.ladder_variants, params.generate_variants if replies else None) if names is not None]
-    made = [named(params, entry)[:2] for entry in entries(params)]
-    methods = [method for variant, method in made if all(variant in names for names in asked)] or [made[0][1]]
-    traced = any(METHODS.get(method) == "white_box" for method in methods)
+    made = variants(params)
+    methods = [method for variant, method in made if all(variant in names for names in asked)] or [method for _, method in made[:1]]
     script = SCRIPT[parse_name(ranker)[1]]
-    scripts = len({tuple(rung[3][name] for name in script) for rung in configurations(factors_of(ranker, traced))})
-    work = ranking(params, chosen, ranker, methods)
-    counts = {name: scripts * getattr(work, name) for name in ("calls", "tokens_in", "tokens_out", "repeated", "limit", "free")}
+    scripts = len({tuple(rung[3][name] for name in script) for rung in configurations(factors_of(ranker))})
+    (work,) = ranking(params, chosen, ranker, methods)
+    counts = {name: scripts * getattr(work, name) for name in ("calls", "tokens_in", "tokens_out", "repeated", "limit")}
     return replace(work, notebook="09_evaluation_ladder", what=f"{ranker} under {scripts} scripts", **counts)

@@ -62,7 +62,8 @@ def places(frame) -> dict[str, str]:
     """`1 to 3` per variant: the 95 % range of its place by mean NRG over resamples of the targets that all variants have."""
     import numpy as np
 
-    from geobench.stats import PERCENTILES, resampled_means
+    from geobench.resampling import resampled_means
+    from geobench.stats import PERCENTILES
 
     wide = frame.pivot(index=list(UNIT), columns="variant", values="nrg").dropna()
     if wide.empty:

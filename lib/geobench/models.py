@@ -30,7 +30,6 @@ class ModelSpec:
     read_outs: tuple[str, ...] = ()
     sha256: str | None = None
     member: str | None = None
-    licence: str = ""
     parameters: float | None = None
     throughput: dict | None = None
     api: dict | None = None

@@ -9,6 +9,9 @@ from geobench.models import ModelSpec, require_engine, spec
 from geobench.orders import search_orders, search_split
 from geobench.params import layered
 from geobench.rankers import parse_name
+from geobench.roles import refuse_ladder
+from geobench.run import drawn
+from geobench.search.victims import parse_victim
 
 
 def check(made, weights: bool = True) -> None:
@@ -20,6 +23,8 @@ def check(made, weights: bool = True) -> None:
     check_prompts()
     load_lexicon()
     check_variants(made)
+    if "09_evaluation_ladder" in made.chosen:
+        refuse_ladder(made.params)
     selected = chosen_lists(made) if any(name < "11" for name in made.chosen) else []
     _check_search(made)
     for file in made.params.external_edits if "03_black_box" in made.chosen else ():
@@ -79,12 +84,11 @@ def _check_search(made) -> None:
 
 def chosen_lists(made) -> list:
     """The lists of the plan: drawn anew where notebook 01 runs, else those of the folder or of the profile's own run."""
-    p = made.params
     if "01_data" not in made.chosen:
         for folder in (made.folder, paths.RESULTS / made.profile):
             if (folder / "catalog.jsonl").exists():
                 return catalog.read_catalog(folder / "catalog.jsonl")
-    return catalog.select(p.datasets, p.lists_per_dataset, p.targets_per_list, p.seed)
+    return drawn(made.params)
 
 
 def needed_models(p, chosen: list[str]) -> list[str]:
@@ -110,7 +114,7 @@ def _rankers(names: list[str]) -> list[str]:
 
 
 def _victims(names: list[str]) -> list[str]:
-    return [name.rpartition(":")[0] for name in names]
+    return [model for model, _ in map(parse_victim, names)]
 
 
 def _models(p, entries: list[str]) -> list[str]:

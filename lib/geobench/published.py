@@ -43,23 +43,23 @@ def read_release(folder: Path | None = None):
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*COLUMNS, "n_datasets"])
 
 
-def complete_variants(release, metric: str = "nrg") -> list[str]:
+def complete_variants(release) -> list[str]:
     """Variants that all rankers of the release have on all five data sets."""
-    full = release[(release["metric"] == metric) & (release["n_datasets"] == 5)]
+    full = release[(release["metric"] == "nrg") & (release["n_datasets"] == 5)]
     rankers = full.groupby("variant")["ranker"].nunique()
     return sorted(rankers.index[rankers == full["ranker"].nunique()])
 
 
-def release_spearman(release, metric: str = "nrg", left_out=SECOND_FILES):
+def release_spearman(release, left_out=SECOND_FILES):
     """Square table of the rankers' Spearman correlations over the variants that all rankers have on all five data sets.
 
     `left_out`: files that are no variant of the paper.
     """
     from geobench.rank_correlation import rank_correlation_table
 
-    kept = [v for v in complete_variants(release, metric) if v not in left_out]
-    full = release[(release["metric"] == metric) & release["variant"].isin(kept)]
-    return rank_correlation_table(full.drop(columns="n_datasets").rename(columns={"metric": "value", "value": "mean"}), metric)
+    kept = [v for v in complete_variants(release) if v not in left_out]
+    full = release[(release["metric"] == "nrg") & release["variant"].isin(kept)]
+    return rank_correlation_table(full.drop(columns="n_datasets").rename(columns={"metric": "value", "value": "mean"}), "nrg")
 
 
 def spearman_sets(release):

@@ -8,7 +8,7 @@ from functools import partial
 from geobench import catalog
 from geobench.executors.units import run_units
 from geobench.orders import evaluation_orders, released_orders
-from geobench.rankers import folder_name, open_ranker, parse_name
+from geobench.rankers import folder_name, open_for, parse_name
 from geobench.rankers.base import Job, Ranking
 from geobench.records import Records, read_records, sound
 from geobench.run import Run, sha, unit
@@ -41,11 +41,10 @@ def protocol(params, ranker) -> Protocol:
 def rank_all(run: Run, name: str) -> None:
     """Rank the clean lists and every edit with one ranker; finished units are kept. No list is ranked before all prompts fit."""
     p = run.params
-    opened = (name, p.batch_size, p.rank_tokens, p.parse_mode, p.rank_structure, p.generate_window, p.generate_stride)
     models = [model for model in (parse_name(name)[0],) if model]
     only = p.generate_variants if parse_name(name)[1] == "generate" else None
     wanted = {v: rows for v, rows in run.edits().items() if only is None or v in only}
-    ((_, ranker, _),) = run_units(p, partial(_describe, opened), [name], models)
+    ((_, ranker, _),) = run_units(p, partial(_describe, p), [name], models)
     rule = protocol(p, ranker)
     shown = {"ranker": ranker.identity, "catalog": catalog.catalog_sha(run.selected), "orders": rule.count}
     shown |= {"own": rule.own, "seed": rule.seed}
@@ -54,8 +53,8 @@ def rank_all(run: Run, name: str) -> None:
         files = {v: (folder / f"{v}.jsonl", {"kind": "ranks", "variant": v, **shown}) for v in ("clean", *wanted)}
         books = {v: stack.enter_context(Records(*file, kept=("text_sha",))) for v, file in files.items()}
         jobs = list(_jobs(run, wanted, books, rule))
-        cut = _cut(name, run_units(p, partial(_fit, opened), jobs, models, _place))
-        for (own, job), (ranking, broken), _ in run_units(p, partial(_rank, opened), jobs, models, _place):
+        cut = _cut(name, run_units(p, partial(_fit, p, name), jobs, models, _place))
+        for (own, job), (ranking, broken), _ in run_units(p, partial(_rank, p, name), jobs, models, _place):
             withheld = {"finish": ranking.finish} if "filtered" in (ranking.finish or ()) else {}
             noted = {"control_tokens": broken, "cut": cut.get(job.name)}
             books[job.variant].append(_record(job, own, ranking) | withheld | {k: v for k, v in noted.items() if v})
@@ -79,21 +78,22 @@ class Described:
     order_free: bool
 
 
-def _describe(opened: tuple, names: list[str]):
-    ranker = open_ranker(*opened)
-    yield Described(ranker.name, ranker.identity(), ranker.order_free)
+def _describe(params, names: list[str]):
+    for name in names:
+        ranker = open_for(params, name)
+        yield Described(ranker.name, ranker.identity(), ranker.order_free)
 
 
-def _fit(opened: tuple, jobs: list[tuple]):
+def _fit(params, name: str, jobs: list[tuple]):
     """What of each job is not read (None: all of it is); GeoBenchError for the first job whose prompt does not fit."""
-    ranker = open_ranker(*opened)
+    ranker = open_for(params, name)
     for _, job in jobs:
         yield ranker.fit(job)
 
 
-def _rank(opened: tuple, jobs: list[tuple]):
+def _rank(params, name: str, jobs: list[tuple]):
     """(ranking, control tokens that were broken) of each (own, job); rankers answer in the order asked."""
-    ranker = open_ranker(*opened)
+    ranker = open_for(params, name)
     for job, ranking in ranker.rank(job for _, job in jobs):
         yield ranking, job.control_tokens(getattr(ranker, "engine", None))
 

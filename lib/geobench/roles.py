@@ -38,11 +38,21 @@ def refuse(params) -> None:
     _must_give("reference_model", params.reference_model, "text_logprobs")
     _must_answer("judge", params.judge)
     _one_at_a_time(params)
+    _structured(params, "rankers", params.rankers)
     for model, read_out in map(parse_name, params.rankers):
-        if read_out == "generate":
-            require(params.rank_structure, spec(model).engine, f"`{model}`")
         if read_out == "cross_encoder":
             _must_answer("rankers", model)
+
+
+def refuse_ladder(params) -> None:
+    """GeoBenchError for a ranker of the evaluation ladder (notebook 09) that cannot hold its replies to `rank_structure`."""
+    _structured(params, "ladder_rankers", params.ladder_rankers or [params.main_ranker])
+
+
+def _structured(params, role: str, rankers: list[str]) -> None:
+    for model, read_out in map(parse_name, rankers):
+        if read_out == "generate":
+            require(params.rank_structure, spec(model).engine, f"`{model}` of {role}")
 
 
 def _must_give(role: str, model: str, capability: str) -> None:

@@ -33,6 +33,12 @@ def open_run(run: str, **values) -> "Run":
     return Run(folder, params)
 
 
+def drawn(params: Params) -> list:
+    """The lists and targets that the parameters draw."""
+    p = params
+    return catalog.select(p.datasets, p.lists_per_dataset, p.targets_per_list, p.seed, p.target_rule)
+
+
 @dataclass
 class Run:
     """`folder` holds catalog.jsonl, edits/, ranks/, scores/, tables/, figures/."""
@@ -42,8 +48,7 @@ class Run:
 
     def choose(self) -> list:
         """Draw the run's lists and targets and write its catalog."""
-        p = self.params
-        chosen = catalog.select(p.datasets, p.lists_per_dataset, p.targets_per_list, p.seed, p.target_rule)
+        chosen = drawn(self.params)
         self.folder.mkdir(parents=True, exist_ok=True)
         catalog.write_catalog(self.folder / "catalog.jsonl", chosen)
         return chosen

@@ -13,8 +13,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from geobench.errors import GeoBenchError
-from geobench.rank_correlation import rank_correlation_table, spearman  # noqa: F401
-from geobench.resampling import resample_counts, resampled_means  # noqa: F401
+from geobench.resampling import resampled_means
 
 KEY = ["dataset", "list", "target"]
 PERCENTILES = (2.5, 97.5)

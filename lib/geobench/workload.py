@@ -1,43 +1,57 @@
 """How much work a plan is, counted without loading a model: calls and tokens per notebook and model.
 
 Tokens are characters / 4. What a model will write is not known: snippets and rewrites count at their limit, rankings at the length
-of their names. An edited item is longer by its suffix, or as long as the rewriter's limit. A white-box step's tokens are those after
-the clean prefix, for a target that is equally likely at every place; a backward pass counts as two forward ones.
+of their names. An edited item is longer by its suffix, or as long as the rewriter's limit. What follows an equal beginning is `repeated`:
+for a target that is equally likely at every place, half of the other lines.
 """
 
 import math
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from geobench.attacks import METHODS, entries, family, named
 from geobench.attacks.base import Task
+from geobench.models import spec
 from geobench.prompts import load_prompt, render
 from geobench.rankers import parse_name
 from geobench.rankers.windows import spans
 
 CHARACTERS = 4
-PASSES = {"sts": 3, "raf": 3}  # of the incumbent: forward and backward
+POINTWISE = ("cross_encoder", "bi_encoder", "bm25")
 
 
 @dataclass
 class Work:
-    """Calls of one model in one notebook. repeated: input tokens that follow an equal prefix; limit: most tokens out; free: input tokens
-    that are computed once for many calls, and so cost no time."""
+    """Calls of one model in one notebook. repeated: input tokens that follow an equal prefix, which local engines compute once, so that
+    they cost no time (but money, where a server bills them); limit: most tokens out."""
 
     notebook: str
     model: str
     what: str
-    calls: int
-    tokens_in: int
+    calls: int = 0
+    tokens_in: int = 0
     tokens_out: int = 0
     repeated: int = 0
     limit: int = 0
-    free: int = 0
+
+    def add(self, calls: int, tokens_in: int, tokens_out: int = 0, repeated: int = 0, limit: int = 0) -> None:
+        """Add `calls` of so many tokens each."""
+        self.calls += calls
+        self.tokens_in += calls * tokens_in
+        self.tokens_out += calls * tokens_out
+        self.repeated += calls * repeated
+        self.limit += calls * max(tokens_out, limit)
 
 
 def tokens(text: str) -> int:
     """Estimated tokens of a text."""
     return math.ceil(len(text) / CHARACTERS)
+
+
+def fixed(prompt: dict, *keys: str) -> int:
+    """Estimated tokens of these texts of a prompt."""
+    return tokens("".join(prompt.get(key) or "" for key in keys))
 
 
 @cache
@@ -57,6 +71,41 @@ def frame_tokens(lst) -> tuple[int, int]:
     )
 
 
+class Once:
+    """What ranking a list under one order takes: `prompts` that read `whole` tokens together, and replies of `reply` tokens, at most
+    `limit`. Pointwise read-outs ask about one item at a time, and of an edited list about the edited item alone."""
+
+    def __init__(self, lst, model: str, read_out: str, limit: int = 512, window: int | None = None, stride: int | None = None):
+        self.lines, (self.before, self.after), size = line_tokens(lst), frame_tokens(lst), len(lst)
+        self.alone = read_out in POINTWISE
+        found = spans(size, window, stride) if window and read_out == "generate" else [(0, size)]
+        self.prompts, self.share = len(found), sum(end - begin for begin, end in found) / size
+        self.whole = self.prompts * (self.before + self.after) + math.ceil(self.share * sum(self.lines))
+        self.asked = 0
+        if self.alone:  # the query with each item; a causal model is asked in words, the same before each item
+            asked = fixed(load_prompt("relevance"), "system", "user") if spec(model).kind == "causal_lm" else 0
+            self.prompts, self.before = size, asked + tokens(render(load_prompt("ranking")["query"], noun=lst.noun))
+            self.whole, self.asked = size * self.before + sum(self.lines), self.before if asked else 0
+        self.limit = self.prompts * limit if read_out == "generate" else 0
+        names = sum(tokens(f"{n}. {item.name}\n") for n, item in enumerate(lst.items, 1))
+        self.reply = min(math.ceil(self.share * names), self.limit)
+
+    def clean(self, work: Work, times: int) -> None:
+        """Add so many rankings of the clean list."""
+        work.add(times, self.whole, self.reply, (self.prompts - 1) * self.asked, self.limit)
+        work.calls += times * (self.prompts - 1)
+
+    def edited(self, work: Work, times: int, target: int, more: int) -> None:
+        """Add so many rankings with `more` tokens at the target's line."""
+        if self.alone:
+            work.add(times, self.before + self.lines[target - 1] + more, repeated=self.asked)
+            return
+        half = (sum(self.lines) - self.lines[target - 1]) // 2
+        same = self.before + half if self.prompts == 1 and len(self.lines) > 1 else 0
+        work.add(times, self.whole + math.ceil(self.share * more), self.reply, same, self.limit)
+        work.calls += times * (self.prompts - 1)
+
+
 def longer(params, method: str, task: Task) -> int:
     """Tokens that an edit adds to the target's line at most."""
     if METHODS.get(method) == "rewrites":
@@ -67,134 +116,68 @@ def longer(params, method: str, task: Task) -> int:
     return getattr(params, f"{family(method)}_tokens")
 
 
+def variants(params) -> list[tuple[str, str]]:
+    """(variant, method) of everything that is ranked; edits from a file are of the method `external`."""
+    own = [("external__" + Path(file).stem, "external") for file in params.external_edits]
+    return [named(params, entry)[:2] for entry in entries(params)] + own
+
+
 def ranked_methods(params, ranker: str) -> list[str]:
     """The method of every variant that a ranker ranks."""
-    made = [named(params, entry)[:2] for entry in entries(params)] + [("external", "external")] * len(params.external_edits)
     only = params.generate_variants if parse_name(ranker)[1] == "generate" else None
-    return [method for variant, method in made if only is None or variant in only]
+    return [method for variant, method in variants(params) if only is None or variant in only]
 
 
 def orders_of(params, ranker: str) -> int:
     """Evaluation orders of a ranker."""
     read_out = parse_name(ranker)[1]
-    if read_out in ("cross_encoder", "bi_encoder", "bm25"):
+    if read_out in POINTWISE:
         return 1
     return (params.generate_orders or params.orders) if read_out == "generate" else params.orders
 
 
-def ranking(params, chosen, ranker: str, methods: list[str] | None = None) -> Work:
-    """Clean lists once per order, every edit (of a target and method) under the same; pointwise rankers score edited items alone."""
-    model, read_out = parse_name(ranker)
-    count, work = orders_of(params, ranker), Work("05_ranking", model or "bm25", ranker, 0, 0)
-    methods = ranked_methods(params, ranker) if methods is None else methods
-    own = params.orders_mode == "released" and read_out in ("generate", "attention")
+def clean_rankings(params, one, ranker: str) -> int:
+    """How often a clean list is ranked: once per order, and per target where orders are drawn per target."""
+    own = params.orders_mode == "released" and parse_name(ranker)[1] not in POINTWISE
+    return orders_of(params, ranker) * (len(one.targets) if own else 1)
+
+
+def rankings(params, chosen, ranker: str) -> int:
+    """How many rankings a ranker makes, clean and edited ones."""
+    edited = orders_of(params, ranker) * len(ranked_methods(params, ranker)) * sum(len(one.targets) for one in chosen)
+    return sum(clean_rankings(params, one, ranker) for one in chosen) + edited
+
+
+def ranking(params, chosen, ranker: str, methods: list[str] | None = None) -> list[Work]:
+    """Clean lists once per order, every edit (of a target and method) under the same; nothing for `bm25`, which is no model."""
+    p, (model, read_out) = params, parse_name(ranker)
+    if model is None:
+        return []
+    work, methods = Work("05_ranking", model, ranker), ranked_methods(p, ranker) if methods is None else methods
     for one in chosen:
-        lines, (before, after), size = line_tokens(one.list), frame_tokens(one.list), len(one.list)
-        reply = sum(tokens(f"{n}. {item.name}\n") for n, item in enumerate(one.list.items, 1)) if read_out == "generate" else 0
-        windows, share = _windows(params, read_out, size)
-        whole, clean = windows * (before + after) + math.ceil(share * sum(lines)), count * (len(one.targets) if own else 1)
-        reply, most = min(math.ceil(share * reply), windows * params.rank_tokens), windows * params.rank_tokens
-        work.calls, work.tokens_in = work.calls + clean * windows, work.tokens_in + clean * whole
-        work.tokens_out, work.limit = work.tokens_out + clean * reply, work.limit + clean * most
+        once = Once(one.list, model, read_out, p.rank_tokens, p.generate_window, p.generate_stride)
+        once.clean(work, clean_rankings(p, one, ranker))
         for task in (Task(one.list, t) for t in one.targets):
             for method in methods:
-                more = longer(params, method, task)
-                alone = read_out in ("cross_encoder", "bi_encoder")
-                each = lines[task.target - 1] + more if alone else whole + math.ceil(share * more)
-                work.calls, work.tokens_in = work.calls + count * windows, work.tokens_in + count * each
-                work.tokens_out, work.limit = work.tokens_out + count * reply, work.limit + count * most
-                work.repeated += 0 if alone or windows > 1 else count * (before + (sum(lines) - lines[task.target - 1]) // 2) * (size > 1)
-    work.limit = work.limit if read_out == "generate" else 0
-    work.free = work.repeated if read_out == "attention" else 0
+                once.edited(work, orders_of(p, ranker), task.target, longer(p, method, task))
+    return [work]
+
+
+def yes_or_no(notebook: str, model: str, what: str, prompt: dict, sizes: list[int]) -> Work:
+    """One yes or no about each text; all prompts begin alike."""
+    asked, work = fixed(prompt, "system", "user"), Work(notebook, model, what)
+    for size in sizes:
+        work.add(1, asked + size, 1, asked if work.calls else 0)
     return work
-
-
-def _windows(params, read_out: str, size: int) -> tuple[int, float]:
-    """(prompts that one ranking takes, how often an item is shown on average); more than one only for `generate` with windows."""
-    if read_out != "generate" or not params.generate_window:
-        return 1, 1.0
-    found = spans(size, params.generate_window, params.generate_stride)
-    return len(found), sum(end - begin for begin, end in found) / size
-
-
-def tap_nodes(params) -> int:
-    """The most nodes of one tree."""
-    level = nodes = params.tap_roots
-    for depth in range(1, params.tap_depth):
-        kept = min(params.tap_width, level)
-        level = kept * params.tap_branching
-        nodes += level
-        if min(params.tap_width, level) == kept:  # every further level is like this one
-            return nodes + (params.tap_depth - 1 - depth) * level
-    return nodes
-
-
-def editing(params, chosen) -> list[Work]:
-    """Generations, searches and optimisation steps of every variant."""
-    tasks = [Task(one.list, t) for one in chosen for t in one.targets]
-    return [work for entry in entries(params) for work in _edits(params, tasks, *named(params, entry))]
-
-
-def _edits(params, tasks, variant: str, method: str, model: str | None) -> list[Work]:
-    group = METHODS[method]
-    if group == "white_box":
-        return _optimised(params, tasks, variant, method, model)
-    if group == "controls":
-        return []
-    rewrites = group == "rewrites"
-    notebook, limit = ("04_rewrites", params.rewrite_tokens) if rewrites else ("03_black_box", getattr(params, f"{method}_tokens"))
-    nodes = tap_nodes(params) if method == "tap" else 1
-    fixed = load_prompt("rewrites")[method] if rewrites else load_prompt(method)
-    asked = tokens("".join(str(v) for k, v in fixed.items() if k in ("system", "user", "refine")))
-    each = [asked + tokens(t.item.description + t.item.name) for t in tasks]
-    calls = nodes * len(tasks)
-    made = [Work(notebook, model, variant, calls, nodes * sum(each), calls * limit, 0, calls * limit)]
-    if method == "tap":
-        made.append(_search(params, tasks, notebook, params.tap_ranker, variant, nodes * params.tap_orders, limit))
-    return made
-
-
-def _search(params, tasks, notebook, ranker, variant, count: int, more: int) -> Work:
-    """`count` rankings per target while a method searches."""
-    model, read_out = parse_name(ranker)
-    work = Work(notebook, model or "bm25", f"{variant} search", count * len(tasks), 0)
-    for task in tasks:
-        lines, (before, after) = line_tokens(task.list), frame_tokens(task.list)
-        work.tokens_in += count * (before + sum(lines) + after + more)
-        work.repeated += count * (before + (sum(lines) - lines[task.target - 1]) // 2)
-        if read_out == "generate":
-            work.tokens_out += count * sum(tokens(f"{n}. {item.name}\n") for n, item in enumerate(task.list.items, 1))
-            work.limit += count * 512
-    work.free = work.repeated if read_out == "attention" else 0
-    return work
-
-
-def _optimised(params, tasks, variant, method, model) -> list[Work]:
-    """Steps of a white-box method, the objective's mean at each test (with the clean prefixes), and its tests on held-out orders."""
-    steps, orders, size = (getattr(params, f"{family(method)}_{name}") for name in ("steps", "orders", "tokens"))
-    rows = params.stealthrank_rows if method == "stealthrank" else 1
-    tests = (math.ceil(steps / params.test_every) + 1) * params.optimisation_seeds * rows
-    steps *= params.optimisation_seeds
-    tried = {"sts": params.sts_candidates, "random_search": params.sts_candidates + 1, "raf": params.raf_top}.get(method, 0)
-    work = Work("02_white_box", model, variant, steps * len(tasks) * (rows if method == "stealthrank" else 1 + tried), 0)
-    tested = Work("02_white_box", model, f"objective of {variant}", len(tasks) * tests * orders, 0)
-    for task in tasks:
-        lines, (before, after) = line_tokens(task.list), frame_tokens(task.list)
-        half = (sum(lines) - lines[task.target - 1]) // 2
-        work.tokens_in += steps * (size + half + after) * (3 * rows if method == "stealthrank" else PASSES.get(method, 0) + tried)
-        tested.tokens_in += orders * (tests * (size + half + after) + before + half)
-    return [work, tested, _search(params, tasks, "02_white_box", params.optimisation_ranker, variant, tests * params.test_orders, size)]
 
 
 def detection(params, chosen) -> list[Work]:
-    """Judge and perplexity of every original and every edit."""
-    prompt = load_prompt("judge")
-    fixed = tokens(prompt["system"] + prompt["user"])
-    tasks = [Task(one.list, t) for one in chosen for t in one.targets]
-    methods = [named(params, entry)[1] for entry in entries(params)] + ["external"] * len(params.external_edits)
-    texts = [tokens(t.item.description) + more for t in tasks for more in (0, *(longer(params, m, t) for m in methods))]
-    count = len(texts)
-    judged = Work("06_detection", params.judge, "judge", count, sum(texts) + fixed * count, count, fixed * (count - 1), count)
-    judged.free = judged.repeated
-    read = [min(n, params.perplexity_limit) for n in texts]
-    return [judged, Work("06_detection", params.reference_model, "perplexity", len(texts), sum(read))]
+    """Judge and perplexity of every original and every edit, and the embeddings of the trained detector."""
+    p, tasks = params, [Task(one.list, t) for one in chosen for t in one.targets]
+    texts = [tokens(t.item.description) + more for t in tasks for more in (0, *(longer(p, m, t) for _, m in variants(p)))]
+    read = sum(min(size, p.perplexity_limit) for size in texts)
+    return [
+        yes_or_no("06_detection", p.judge, "judge", load_prompt("judge"), texts),
+        Work("06_detection", p.reference_model, "perplexity", len(texts), read),
+        Work("06_detection", p.detector, "trained detector", len(texts), sum(texts)),
+    ]

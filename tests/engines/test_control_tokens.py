@@ -84,7 +84,7 @@ def test_the_record_of_a_ranking_and_of_a_score_says_so(tiny_model, trap, tmp_pa
     catalog.write_catalog(tmp_path / "catalog.jsonl", [Selected(trap, (1,))])
     (tmp_path / "edits").mkdir()
     (tmp_path / "edits" / "padding.jsonl").write_text('{"fingerprint": {}}\n')
-    monkeypatch.setattr(ranking, "open_ranker", lambda *_: AttentionRanker("smollm2-135m:attention", engine))
+    monkeypatch.setattr(ranking, "open_for", lambda *_: AttentionRanker("smollm2-135m:attention", engine))
     ranking.rank_all(Run(tmp_path, load("smoke", {"orders": 1})), "smollm2-135m:attention")
     (record,) = read_records(tmp_path / "ranks" / "smollm2-135m.attention" / "clean.jsonl")
     assert record["control_tokens"] == ["<|im_end|>", "<|im_start|>", "<|im_end|>"]

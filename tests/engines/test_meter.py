@@ -7,6 +7,7 @@ import pytest
 from geobench.engines.api import ApiSettings
 from geobench.engines.budget import Budget
 from geobench.engines.meter import Meter, OutOfAttempts
+from geobench.errors import GeoBenchError
 from geobench.replies import ReplyStore
 
 
@@ -56,3 +57,29 @@ def test_counts_that_the_server_states_stand_in_the_store(meter):
     meter.send()
     meter.billed((10, 5), {"text": "x"}, True)
     assert meter.engine.store._read("select tokens_in, tokens_out, known from costs") == [(10, 5, 1)]
+
+
+def test_a_reply_without_token_counts_is_charged_at_its_bound_and_marked(meter):
+    meter.send()
+    meter.billed(None, {"text": "x"}, True)
+    assert costs(meter) == [(200, 0)] and meter.engine.budget._paid == pytest.approx(200e-6)
+    assert meter.engine.store._read("select tokens_in, tokens_out from costs") == [(100, 50)]
+
+
+def test_a_useless_reply_is_paid_and_not_kept(meter):
+    meter.send()
+    meter.billed((30, 20), None)
+    assert costs(meter) == [(70, 1)] and list(meter.engine.store.rows()) == []  # 30 * 1 + 20 * 2
+    assert meter.engine.budget._reserved == pytest.approx(0)
+
+
+def test_without_prices_nothing_is_charged_and_a_limit_is_refused(meter):
+    engine = meter.engine
+    engine.api = ApiSettings(attempts=3)
+    with pytest.raises(GeoBenchError, match="max_cost: model `mini` has no `api: prices:`"):
+        Meter(engine, "item", {"model": {"model": "mini"}}, (100, 50))
+    engine.budget.begin("r", None)
+    free = Meter(engine, "item", {"model": {"model": "mini"}}, (100, 50))
+    free.send()
+    free.billed((10, 5), {"text": "x"}, True)
+    assert costs(free) == [(0, 1)] and engine.budget._paid == 0

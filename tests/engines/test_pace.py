@@ -5,7 +5,7 @@ from geobench.engines.pace import LONGEST, Pace, seconds
 
 @pytest.mark.parametrize("text, want", [
     ("20ms", 0.02), ("1.5s", 1.5), ("6m0s", 360), ("1h2m3s", 3723), ("7", 7), ("0.5", 0.5),
-    (None, None), ("", None), ("soon", None), ("5 s", None),
+    ("5 s", 5), (None, None), ("", None), ("soon", None), ("Wed, 21 Oct 2026 07:28:00 GMT", None),
 ])  # fmt: skip
 def test_seconds_of_a_header(text, want):
     assert seconds(text) == (pytest.approx(want) if want else want)

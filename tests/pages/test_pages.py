@@ -13,6 +13,7 @@ def test_cells_shorten_long_decimals_only():
 def test_a_page_makes_no_request_and_escapes():
     page = render("leaderboard", ranker="<r>", boards=[("control", ["a"], [cells(["<x>"])])], protocol="{}", runs=["r"])
     assert "default-src 'none'" in page and "&lt;r&gt;" in page and "<x>" not in page and "http:" not in page
+    assert page.endswith("</html>\n")
 
 
 def test_a_missing_value_is_an_error():

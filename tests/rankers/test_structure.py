@@ -69,7 +69,7 @@ def test_the_form_is_part_of_the_identity_and_off_by_default(cameras):
 
 def test_what_cannot_be_held_is_refused_before_a_model_loads():
     values = {"rankers": ["smollm2-135m:generate"], "main_ranker": "smollm2-135m:generate"}
-    with pytest.raises(GeoBenchError, match="rank_structure: `smollm2-135m` cannot be held to `json`: its engine has no structured output"):
+    with pytest.raises(GeoBenchError, match="`smollm2-135m` of rankers cannot be held to `json`: its engine has no structured output"):
         load("smoke", values | {"rank_structure": "json"})
     with pytest.raises(GeoBenchError, match="rank_structure: Input should be 'numbers' or 'json'"):
         load("smoke", {"rank_structure": "xml"})

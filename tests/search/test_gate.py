@@ -41,7 +41,6 @@ def test_naturalness():
     assert gate.naturalness_score(3, 1) == 1 and gate.naturalness_score(1, 1) == 1
     assert gate.naturalness_score(0, math.log(3)) == pytest.approx(0.5)  # 2 / (1 + 3)
     assert gate.naturalness_score(-1e9, 0) == pytest.approx(0, abs=1e-9)
-    assert [gate.rating_score(r) for r in (1, 3, 5)] == [0, 0.5, 1]
 
 
 def test_quality_is_the_geometric_mean_and_any_zero_makes_it_zero():

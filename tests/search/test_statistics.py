@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from geobench.errors import GeoBenchError
+from geobench.resampling import resample_counts
 from geobench.search import statistics
 from geobench.search.corpus import load_instances
-from geobench.stats import resample_counts
 
 NAMES = [f"q{n:02d}" for n in range(24)]
 

@@ -1,20 +1,19 @@
 """Keep to a server's rate limits: when its headers say that nothing is left, all threads wait until it is."""
 
-import re
 import threading
 import time
 
 LONGEST = 120.0  # seconds that one header may ask for
-UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def seconds(text: str | None) -> float | None:
-    """Seconds of `20ms`, `1.5s`, `6m0s`, `1h2m` or a plain number; None for anything else."""
+    """Seconds of a duration as pandas reads it (`20ms`, `1.5s`, `6m0s`, `1h2m`) or of a plain number; None for anything else."""
+    import pandas as pd
+
     text = (text or "").strip()
-    if re.fullmatch(r"\d+(\.\d+)?", text):
-        return float(text)
-    parts = re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h)", text)
-    return sum(float(n) * UNITS[unit] for n, unit in parts) if parts and "".join(map("".join, parts)) == text else None
+    plain = text.replace(".", "", 1).isdigit()
+    read = pd.to_timedelta(f"{text}s" if plain else text, errors="coerce")
+    return None if pd.isna(read) else read.total_seconds()
 
 
 class Pace:

@@ -9,8 +9,9 @@ def render(template: str, **values) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     loader = FileSystemLoader(Path(__file__).parent)
-    made = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    return made.get_template(f"{template}.html.j2").render(**values) + "\n"
+    layout = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
+    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, **layout)
+    return made.get_template(f"{template}.html.j2").render(**values)
 
 
 def cells(row) -> list[tuple[str, str, bool]]:

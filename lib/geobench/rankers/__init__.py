@@ -56,3 +56,9 @@ def open_ranker(
     if read_out == "cross_encoder" and spec(model).kind == "causal_lm":
         return pointwise.causal_cross_encoder(name, engine)
     return pointwise.encoder(name, engine, read_out)
+
+
+def open_for(params, name: str):
+    """The ranker of a run that measures: replies, structure and windows as the parameters say."""
+    p = params
+    return open_ranker(name, p.batch_size, p.rank_tokens, p.parse_mode, p.rank_structure, p.generate_window, p.generate_stride)

@@ -5,7 +5,7 @@ The paper names the sub-scores and not their formulas; these are ours.
               over 0.25 below it and 0.02 above it. Ranges: IP [0.75, 1], ID [0.60, 0.98] (an ID text above it hardly says anything new).
   length      l = |ln(words of the rewrite / words of the original)|; 1 up to ln 1.35, falling linearly to 0 at ln 3.
   perplexity  p = ln(perplexity of the rewrite / of the original) under the reference model; 1 up to ln 1.25, falling to 0 at ln 4.
-  naturalness n = log-odds of yes for the rewrite minus those for the original; min(1, 2 / (1 + exp(-n))), or (rating - 1) / 4 of an LLM.
+  naturalness n = log-odds of yes for the rewrite minus those for the original; min(1, 2 / (1 + exp(-n))).
 """
 
 import math
@@ -43,11 +43,6 @@ def perplexity_score(perplexity: float, original: float) -> float:
 def naturalness_score(log_odds: float, original: float) -> float:
     """From the embedded judge's log-odds, relative to the original's."""
     return min(1.0, 2 / (1 + math.exp(-max(min(log_odds - original, 50), -50))))
-
-
-def rating_score(rating: int) -> float:
-    """From an LLM's rating of 1 to 5."""
-    return (rating - 1) / 4
 
 
 def quality(parts: dict[str, float]) -> float:

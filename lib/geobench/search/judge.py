@@ -4,7 +4,6 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from geobench.engines.decoding import Decoding
 from geobench.errors import came
 from geobench.prompts import load_prompt, prompt_sha, render
 from geobench.search.structured import json_object
@@ -45,5 +44,7 @@ def parse(reply: str) -> dict:
 
 def grade(engine, instances, answers: list[str], names: list[str] | None = None) -> list[dict]:
     """One parsed grade with its raw reply per (instance, answer)."""
+    from geobench.engines.decoding import Decoding
+
     replies = engine.generate([messages(i, a) for i, a in zip(instances, answers)], Decoding(TOKENS), names=names)
     return [parse(r.text) | {"raw": r.text} for r in replies]

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from geobench.errors import GeoBenchError
-from geobench.stats import resample_counts
+from geobench.resampling import resample_counts
 
 PERCENTILES = (2.5, 97.5)
 TRUTH = {True: "contested", False: "solo", None: "unknown"}

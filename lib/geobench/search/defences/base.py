@@ -6,12 +6,11 @@ which end of the score or which word means risk. What happens to unreadable repl
 
 import math
 from dataclasses import asdict, dataclass, replace
-from typing import Literal, Protocol
+from typing import Literal
 
 from geobench.errors import GeoBenchError, came, nearest
 
 Polarity = Literal["high_is_risk", "yes_is_risk", "unsafe_is_risk", "yes_is_grounded"]
-POLARITIES = ("high_is_risk", "yes_is_risk", "unsafe_is_risk", "yes_is_grounded")
 UNPARSED = ("keep", "block")
 
 
@@ -41,16 +40,6 @@ class Decision:
     def record(self) -> dict:
         """The decision as a JSON row."""
         return asdict(self) | {"parsed": self.parsed}
-
-
-class ChunkDefence(Protocol):
-    """Decides on chunks by their text; `identity` says what determines the decisions."""
-
-    name: str
-
-    def identity(self) -> dict: ...
-
-    def decide(self, texts: list[str], documents: list[int] | None = None) -> list[Decision]: ...
 
 
 def by_score(score: float, tau: float, detail: str = "") -> Decision:

@@ -6,10 +6,10 @@ A document's score is the largest of its chunks'. Documents of one topic (clean,
 import numpy as np
 
 from geobench.errors import GeoBenchError
+from geobench.resampling import resample_counts
 from geobench.search.chunking import chunk
 from geobench.search.defences.base import threshold
 from geobench.search.defences.guard_run import GuardRun, scores_of, untrained
-from geobench.stats import resample_counts
 
 HARMLESS = ("clean", "ip")
 

@@ -29,7 +29,7 @@ def _wide(frame, victim: str, defence: str, condition: str, value: str):
 
 def paired_change(frame, victim, defence, condition, value, resamples: int = 10_000, seed: int = 0) -> dict:
     """{"without", "with", "change", "lo", "hi", "p", "n"} over queries resampled together; two-sided bootstrap p."""
-    from geobench.stats import resample_counts
+    from geobench.resampling import resample_counts
 
     wide = _wide(frame, victim, defence, condition, value)
     delta = (wide[defence] - wide[NONE]).to_numpy()

@@ -1,0 +1,108 @@
+"""How much work making the edits is (notebooks 02 to 04), counted as geobench.workload counts.
+
+A white-box step's tokens are those after the clean prefix, with the wanted reply, for a target that is equally likely at every place; a
+backward pass counts as two forward ones.
+"""
+
+import math
+
+from geobench.attacks import METHODS, entries, family, named
+from geobench.attacks.base import Task
+from geobench.prompts import load_prompt
+from geobench.rankers import parse_name
+from geobench.workload import Once, Work, fixed, frame_tokens, line_tokens, tokens
+
+STEP = 3  # forward and backward
+SCREENED = 30  # rows of the tail that a screened candidate recomputes (kernels.candidates: FIRST + LOUDEST + LAST)
+
+
+def tap_nodes(params) -> int:
+    """The most nodes of one tree."""
+    level = nodes = params.tap_roots
+    for depth in range(1, params.tap_depth):
+        kept = min(params.tap_width, level)
+        level = kept * params.tap_branching
+        nodes += level
+        if min(params.tap_width, level) == kept:  # every further level is like this one
+            return nodes + (params.tap_depth - 1 - depth) * level
+    return nodes
+
+
+def editing(params, chosen) -> list[Work]:
+    """Generations, searches and optimisation steps of every variant."""
+    tasks = [Task(one.list, t) for one in chosen for t in one.targets]
+    found = []
+    for variant, method, model in (named(params, entry) for entry in entries(params)):
+        if METHODS[method] == "white_box":
+            found += _optimised(params, tasks, variant, method, model)
+        elif method == "tap":
+            found += _trees(params, tasks, variant, model)
+        elif METHODS[method] != "controls":
+            found.append(_written(params, tasks, variant, method, model))
+    return found
+
+
+def _written(params, tasks, variant: str, method: str, model: str) -> Work:
+    """One text per target."""
+    rewrites = METHODS[method] == "rewrites"
+    prompt = load_prompt("rewrites")[method] if rewrites else load_prompt(method)
+    limit = params.rewrite_tokens if rewrites else getattr(params, f"{method}_tokens")
+    work = Work("04_rewrites" if rewrites else "03_black_box", model, variant)
+    for task in tasks:
+        work.add(1, fixed(prompt, "system", "user") + tokens(task.item.description + task.item.name), limit)
+    return work
+
+
+def _trees(params, tasks, variant: str, model: str) -> list[Work]:
+    """TAP's full trees: a snippet per node, ranked under every search order."""
+    p, prompt, nodes = params, load_prompt("tap"), tap_nodes(params)
+    work = Work("03_black_box", model, variant)
+    for task in tasks:
+        told = tokens(task.item.description + task.item.name) + tokens("; ".join(i.name for i in task.list.items if i is not task.item))
+        work.add(p.tap_roots, fixed(prompt, "system", "root") + told, p.tap_tokens)
+        work.add(nodes - p.tap_roots, fixed(prompt, "system", "refine") + told + p.tap_tokens, p.tap_tokens)
+    return [work, *_searched(tasks, work.notebook, p.tap_ranker, variant, nodes * p.tap_orders, p.tap_tokens)]
+
+
+def _searched(tasks, notebook: str, ranker: str, variant: str, count: int, more: int) -> list[Work]:
+    """`count` rankings per target while a method searches; nothing for `bm25`."""
+    model, read_out = parse_name(ranker)
+    if model is None:
+        return []
+    work = Work(notebook, model, f"{variant} search")
+    for task in tasks:
+        Once(task.list, model, read_out).edited(work, count, task.target, more)
+    return [work]
+
+
+def _optimised(params, tasks, variant: str, method: str, model: str) -> list[Work]:
+    """Steps of a white-box method, the objective's mean at each test (with the clean prefixes), and its tests on held-out orders."""
+    steps, orders, size = (getattr(params, f"{family(method)}_{name}") for name in ("steps", "orders", "tokens"))
+    rows = params.stealthrank_rows if method == "stealthrank" else 1
+    tests = (math.ceil(steps / params.test_every) + 1) * params.optimisation_seeds * rows
+    work, tested = Work("02_white_box", model, variant), Work("02_white_box", model, f"objective of {variant}")
+    for task in tasks:
+        lines, (before, after) = line_tokens(task.list), frame_tokens(task.list)
+        half = (sum(lines) - lines[task.target - 1]) // 2
+        tail = half + after + tokens(f"1. {task.item.name}")
+        calls, read = _step(params, method, size, tail)
+        work.calls += steps * params.optimisation_seeds * calls
+        work.tokens_in += steps * params.optimisation_seeds * read
+        tested.add(tests * orders, size + tail)
+        tested.tokens_in += orders * (before + half)
+    return [work, tested, *_searched(tasks, work.notebook, params.optimisation_ranker, variant, tests * params.test_orders, size)]
+
+
+def _step(params, method: str, size: int, tail: int) -> tuple[int, int]:
+    """(calls, tokens) of one step over a slot of `size` tokens and its tail."""
+    whole = size + tail
+    if method == "stealthrank":
+        return params.stealthrank_rows, params.stealthrank_rows * STEP * whole
+    if method == "raf":
+        return 1 + params.raf_top, (STEP + params.raf_top) * whole
+    exact, screened = params.sts_candidates + params.sts_incumbent, 0
+    if method == "random_search":  # one more in place of the gradient
+        return exact + 1, (exact + 1) * whole
+    if params.sts_verify is not None and exact > params.sts_verify:
+        exact, screened = params.sts_verify, exact
+    return 1 + screened + exact, (STEP + exact) * whole + screened * (size + min(SCREENED, tail))
