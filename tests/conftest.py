@@ -69,7 +69,7 @@ def tiny_model(tmp_path_factory):
     from geobench.engines.local import LocalModel
     from geobench.models import ModelSpec
 
-    torch.set_num_threads(2)
+    torch.set_num_threads(1)  # tiny products; threads that wait for each other on a busy machine cost a hundred times as much
     made = {}
 
     def make(kind: str):

@@ -108,11 +108,12 @@ def test_notebooks_give_the_runs_resamples_and_seed_to_what_takes_them(file):
 
 def sources(name: str) -> str:
     """The code that reads a notebook's parameters off the run."""
-    from geobench import ladder_scripts, ranking, run
+    from geobench import ladder_scripts, rankers, ranking, run
     from geobench.search import public, quality
     from geobench.search.defences import guard_run
 
-    read = {"01": [run.Run.choose], "05": [ranking.rank_all], "09": [ladder_scripts], "11": [public, quality], "13": [guard_run]}
+    read = {"01": [run.drawn], "05": [rankers.open_for, ranking.rank_all], "09": [rankers.open_for, ladder_scripts]}
+    read |= {"11": [public, quality], "13": [guard_run]}
     return "\n".join(map(getsource, read[name[:2]]))
 
 

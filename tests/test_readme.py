@@ -41,12 +41,6 @@ def test_files_named_are_there():
     assert len(named) > 10 and [f for f in sorted(named | links) if f not in made and not (paths.ROOT / f).exists()] == []
 
 
-def test_the_assumed_throughput_of_the_search_track_is_the_one_in_the_code():
-    from geobench.search.defences.cost import THROUGHPUT
-
-    assert f"{THROUGHPUT:,} tokens a second of every model" in " ".join(README.split())
-
-
 def test_citation():
     made = yaml.safe_load((paths.ROOT / "CITATION.cff").read_text())
     assert made["cff-version"] == "1.2.0" and made["authors"] and made["license"] == "MIT"

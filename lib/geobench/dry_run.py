@@ -135,6 +135,6 @@ def hours(found: list) -> tuple[float, list[str]]:
         if row.throughput:
             rates = row.throughput
             spent += ((work.tokens_in - work.repeated) / rates["input"] + work.tokens_out / rates["output"]) / 3600
-        elif row.engine != "openai" and work.model not in unknown:
+        elif not row.gives.served and work.model not in unknown:
             unknown.append(work.model)
     return spent, unknown
