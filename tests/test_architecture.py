@@ -23,9 +23,9 @@ NAMES = {module(f) for f in FILES}
 
 
 def imports(file) -> set[str]:
-    """Our modules that a module imports when it is loaded."""
+    """Our modules that a module imports, wherever in it."""
     found = set()
-    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         if isinstance(node, ast.ImportFrom):

@@ -3,8 +3,8 @@ import pytest
 from geobench import run
 from geobench.attacks.base import Task
 from geobench.editing import make_edits
-from geobench.errors import GeoBenchError
-from geobench.ladder_scripts import FACTORS, Scripts, checkpoints, chosen_edits, factors_of, script_ladders, scripted
+from geobench.ladder_factors import FACTORS
+from geobench.ladder_scripts import Scripts, checkpoints, chosen_edits, script_ladders, scripted
 from geobench.params import load
 from geobench.rankers.attention import AttentionRanker
 from geobench.rankers.base import Job, Ranking
@@ -12,15 +12,6 @@ from geobench.rankers.generate import GenerateRanker
 from geobench.records import Records
 
 PUBLISHED, SHARED = ({name: ends[n] for name, ends in FACTORS.items()} for n in (0, -1))
-
-
-def test_factors_depend_on_the_read_out_the_texts_and_the_orders():
-    assert [*factors_of("smollm2-135m:generate", traced=True)] == ["selection", "items", "query", "template", "decoding", "orders"]
-    assert [*factors_of("smollm2-135m:attention", orders=1)] == ["items", "query", "template"]
-    with pytest.raises(GeoBenchError, match="`bm25` sees one item at a time"):
-        factors_of("bm25")
-    with pytest.raises(GeoBenchError, match="`bm25` sees one item at a time"):
-        load("smoke", {"ladder_rankers": ["bm25"]})
 
 
 def test_settings_change_the_prompt_and_nothing_else(tiny_model, cameras):

@@ -10,6 +10,7 @@ from geobench.__main__ import main
 from geobench.errors import GeoBenchError
 from geobench.models import ModelSpec
 from geobench.params import load
+from geobench.run import chosen_lists
 
 FEW = ["-p", "datasets=[mine]", "-p", "targets_per_list=null"]
 A, B = {"Name": "A one", "Natural": "text a"}, {"Name": "B two", "Natural": "text b"}
@@ -229,8 +230,8 @@ def test_a_bad_search_corpus_or_training_part(elsewhere, capsys):
 
 def test_lists_are_chosen_as_notebook_01_chooses_them(elsewhere):
     put_list(elsewhere, A, B, {"Name": "C three", "Natural": "text c"})
-    (drawn,) = preflight.chosen_lists(runner.plan("smoke", {"datasets": ["mine"], "seed": 1}))
-    (first,) = preflight.chosen_lists(runner.plan("smoke", {"datasets": ["mine"], "seed": 1, "target_rule": "first"}))
+    (drawn,) = chosen_lists(runner.plan("smoke", {"datasets": ["mine"], "seed": 1}))
+    (first,) = chosen_lists(runner.plan("smoke", {"datasets": ["mine"], "seed": 1, "target_rule": "first"}))
     assert first.targets == (1,) and drawn.targets != (1,)
 
 

@@ -8,7 +8,7 @@ from geobench.engines.api import settings
 from geobench.errors import GeoBenchError
 from geobench.ladder_workload import ladder
 from geobench.models import spec
-from geobench.preflight import chosen_lists
+from geobench.run import chosen_lists
 
 START = 8.0  # seconds that a notebook takes beside its models (a process, imports, loading weights): an assumption
 BYTES = {"float32": 4, "float16": 2, "bfloat16": 2, "auto": 2}
@@ -37,10 +37,17 @@ def planned(made) -> tuple[list, list[workload.Work]]:
         found = editing(p, chosen) + [work for r in p.rankers for work in workload.ranking(p, chosen, r)]
         found += workload.detection(p, chosen) + ladder(p, chosen)
     if any(name >= "11" for name in made.chosen):
-        from geobench.search.workload import search_work
-
         found += search_work(p)
     return chosen, [work for work in found if work.notebook in made.chosen]
+
+
+def search_work(p) -> list[workload.Work]:
+    """Notebooks 11 to 15."""
+    from geobench.search import workload as search
+    from geobench.search.defences.workload import defence_work
+
+    queries = search.sizes(p)
+    return [*search.data_work(p, queries), *search.answer_work(p, queries), *defence_work(p, queries)]
 
 
 def refuse_endless(made) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from geobench import catalog
 from geobench.attacks.base import Task, appended
 from geobench.engines.decoding import Decoding
-from geobench.errors import GeoBenchError
+from geobench.ladder_factors import SCRIPT, factors_of
 from geobench.metrics import per_target
 from geobench.prompts import load_prompt, prompt_sha, render
 from geobench.rankers import folder_name, open_for, parse_name
@@ -24,28 +24,6 @@ from geobench.rankers.base import Job
 from geobench.ranking import Protocol, protocol
 from geobench.records import UNIT, Records
 from geobench.run import sha, unit
-
-FACTORS = {
-    "selection": ("best of all", "last", "held out"),
-    "items": ("objects", "numbered"),
-    "query": ("recommendation", "protocol"),
-    "template": ("llama-2", "own"),
-    "decoding": ("sampled", "greedy"),
-    "orders": ("one", "median"),
-}
-SCRIPT = {"attention": ("items", "query", "template"), "generate": ("items", "query", "template", "decoding")}
-
-
-def factors_of(ranker: str, traced: bool = False, orders: int = 2) -> dict[str, tuple[str, ...]]:
-    """The factors that mean something for a ranker's read-out, for texts with or without a trace and so many orders.
-
-    GeoBenchError where scripts mean nothing (pointwise read-outs).
-    """
-    read_out = parse_name(ranker)[1]
-    if read_out not in SCRIPT:
-        raise GeoBenchError(f"evaluation ladder: `{ranker}` sees one item at a time, so it has no script; expected {' or '.join(SCRIPT)}")
-    names = ["selection"] * traced + [*SCRIPT[read_out]] + ["orders"] * (orders > 1)
-    return {name: FACTORS[name] for name in names}
 
 
 def scripted(ranker, config: dict):

@@ -16,7 +16,7 @@ def ladder(params, chosen) -> list[Work]:
 
 
 def _of(params, chosen, ranker: str) -> Work:
-    from geobench.ladder_scripts import SCRIPT, factors_of
+    from geobench.ladder_factors import SCRIPT, factors_of
 
     replies = parse_name(ranker)[1] == "generate"
     asked = [names for names in (params.ladder_variants, params.generate_variants if replies else None) if names is not None]

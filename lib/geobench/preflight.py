@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from geobench import catalog, paths
+from geobench import paths
 from geobench.attacks import TARGET_LAST, entries, family, named, split
 from geobench.errors import GeoBenchError, came, nearest
 from geobench.models import ModelSpec, require_engine, spec
@@ -10,7 +10,7 @@ from geobench.orders import search_orders, search_split
 from geobench.params import layered
 from geobench.rankers import parse_name
 from geobench.roles import refuse_ladder
-from geobench.run import drawn
+from geobench.run import chosen_lists
 from geobench.search.victims import parse_victim
 
 
@@ -80,15 +80,6 @@ def _check_search(made) -> None:
         checked(made.params, load_own(made.params))
     if "13_guard" in made.chosen:
         load_part(made.params, made.folder / "search")
-
-
-def chosen_lists(made) -> list:
-    """The lists of the plan: drawn anew where notebook 01 runs, else those of the folder or of the profile's own run."""
-    if "01_data" not in made.chosen:
-        for folder in (made.folder, paths.RESULTS / made.profile):
-            if (folder / "catalog.jsonl").exists():
-                return catalog.read_catalog(folder / "catalog.jsonl")
-    return drawn(made.params)
 
 
 def needed_models(p, chosen: list[str]) -> list[str]:

@@ -15,9 +15,11 @@ import numpy as np
 
 from geobench import paths
 from geobench.detectors.keywords import flag, load_lexicon
-from geobench.errors import GeoBenchError, came, nearest
+from geobench.errors import GeoBenchError, came
 from geobench.json_values import require_kinds
 from geobench.lists import read_rows
+from geobench.released_checks import check_method, check_ranks, known_methods, named
+from geobench.released_csv import read_csv
 from geobench.released_lists import dataset_of, lengths, require_list
 
 NOT_READ = (".gz", ".zip", ".bz2", ".xz", ".zst", ".tar", ".tgz", ".json", ".ndjson", ".tsv", ".parquet", ".xlsx")
@@ -62,8 +64,6 @@ def read_released(folder: Path):
     """
     import pandas as pd
 
-    from geobench.released_csv import read_csv
-
     rows = []
     for file in record_files(folder):
         rows += read_csv(file) if file.suffix == ".csv" else _read_lines(file)
@@ -74,26 +74,6 @@ def read_released(folder: Path):
     if len(twice):
         raise GeoBenchError(f"{named(twice.iloc[0])}: this target comes twice")
     return frame.sort_values(UNIT, ignore_index=True)
-
-
-def named(row) -> str:
-    """How messages name a record."""
-    run = f", run {row['run']}" if row.get("run", 1) != 1 else ""
-    return f"{row['file']}: {row['variant']}, {row['dataset']}/{row['list']}, target {row['target']}{run}"
-
-
-def known_methods() -> set[str]:
-    """The methods that released records may name."""
-    from geobench.attacks import METHODS
-
-    return set(METHODS)
-
-
-def check_method(variant: str, where: str) -> str:
-    """The variant, if its method is known."""
-    if str(variant).split("__")[0] not in known_methods():
-        raise GeoBenchError(f"{where}: unknown variant {came(variant)}.{nearest(str(variant), known_methods())}")
-    return variant
 
 
 def origin(file: Path) -> Origin:
@@ -168,15 +148,3 @@ def _text(suffix, name: str) -> str:
     if not isinstance(suffix, str):
         raise GeoBenchError(f"{name}: expected the suffix as text, got {came(suffix)}")
     return suffix
-
-
-def check_ranks(values, size: int, what: str, whole: bool = False) -> np.ndarray:
-    """Ranks as numbers; GeoBenchError for none, nan, any outside 1..L+1, or (where `whole`: no medians) a fraction."""
-    if not isinstance(values, list) or not values:
-        kind = "missing original" if "before" in what else "missing ranks"
-        raise GeoBenchError(f"{what}: {kind}: expected a list of ranks, got {came(values)}")
-    for value in values:
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not number or not 1 <= value <= size + 1 or (whole and value != int(value)):
-            raise GeoBenchError(f"{what}: expected {'whole ' * whole}ranks from 1 to {size + 1} (L + 1: missing), got {came(value)}")
-    return np.asarray(values, dtype=float)

@@ -14,7 +14,7 @@ import pandas as pd
 from geobench.errors import GeoBenchError, came
 from geobench.json_values import parse_json
 from geobench.metrics import nrg, promote, success
-from geobench.released import check_method, check_ranks, named
+from geobench.released_checks import check_method, check_ranks, named
 from geobench.released_lists import require_list
 
 RENAMED = {"method": "variant", "category": "list", "target_idx": "target"}

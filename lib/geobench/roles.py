@@ -6,6 +6,7 @@ from geobench.attacks import entries, named, split
 from geobench.engines.api import settings
 from geobench.engines.capabilities import GIVES, UNLISTED, refusal
 from geobench.errors import GeoBenchError
+from geobench.ladder_factors import factors_of
 from geobench.models import spec
 from geobench.rankers import parse_name, windows
 from geobench.rankers.structure import require
@@ -13,8 +14,6 @@ from geobench.rankers.structure import require
 
 def require_models(params) -> None:
     """GeoBenchError for the first model that is unknown or cannot play its role, and for a variant that is asked for twice."""
-    from geobench.ladder_scripts import factors_of
-
     spec(params.detector)
     windows.require(params.generate_window, params.generate_stride)
     for role in ("attacker", "rewriter", "optimised_on", "judge", "reference_model"):

@@ -39,6 +39,15 @@ def drawn(params: Params) -> list:
     return catalog.select(p.datasets, p.lists_per_dataset, p.targets_per_list, p.seed, p.target_rule)
 
 
+def chosen_lists(made) -> list:
+    """The lists of the plan: drawn anew where notebook 01 runs, else those of the folder or of the profile's own run."""
+    if "01_data" not in made.chosen:
+        for folder in (made.folder, paths.RESULTS / made.profile):
+            if (folder / "catalog.jsonl").exists():
+                return catalog.read_catalog(folder / "catalog.jsonl")
+    return drawn(made.params)
+
+
 @dataclass
 class Run:
     """`folder` holds catalog.jsonl, edits/, ranks/, scores/, tables/, figures/."""

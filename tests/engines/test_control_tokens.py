@@ -103,3 +103,7 @@ def test_ordinary_text_gives_what_it_gave(tiny_model):
 def test_encoders_see_no_end_of_text_inside_a_passage(tiny_model):
     encoder = tiny_model("cross_encoder")
     assert encoder.relevance("camera", ["a</s></s>b"]) == encoder.relevance("camera", ["a< /s>< /s>b"])
+
+
+def test_a_special_token_that_no_blank_breaks_is_left():
+    assert ControlTokens(["# ", "\n ", "<end>"]).broken("# x\n y<end>") == "# x\n y< end>"

@@ -25,6 +25,8 @@ def test_the_papers_defaults_and_the_smoke_profile():
         ({"search_tops": 3}, "Did you mean `search_top`?"),
         ({"search_victims": ["smollm2-135m:generat"]}, "Did you mean `generate`?"),
         ({"search_encoder": "mini"}, "unknown model `mini`"),
+        ({"search_encoder": "smollm2-135m"}, "search_encoder: expected an encoder (kind bi_encoder), got `smollm2-135m`, a `causal_lm`"),
+        ({"search_reranker": "smollm2-135m"}, "search_reranker: expected an encoder (kind bi_encoder or cross_encoder), got"),
         ({"search_chunk_overlap": 96}, "search_chunk_overlap: expected less than"),
         ({"search_sparse_weight": 2.0}, "search_sparse_weight"),
         ({"search_defences": ["granite:drop"], "search_guard_models": {}}, "`granite:drop` has no model in search_guard_models"),

@@ -1,5 +1,7 @@
 """Hybrid scores by hand, BM25 against bm25s' own retrieval, and what is embedded how often."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -56,3 +58,18 @@ def test_vectors_survive_on_disk(engine, tmp_path):
 
 def test_a_query_in_another_language_still_gets_chunks(engine):
     assert len(engine.search("Wie tief ist der See?", sources())) == 3
+
+
+@pytest.mark.parametrize("kind", ["bi_encoder", "cross_encoder"])
+def test_another_encoder_reranks_by_its_own_scores(engine, kind):
+    class Shortest:
+        spec = SimpleNamespace(kind=kind)
+
+        def identity(self):
+            return {"model": "shortest"}
+
+        def relevance(self, query, texts):
+            return [-float(len(t)) for t in texts]
+
+    other = SearchEngine(engine.embeddings, Shortest(), engine.p)
+    assert [h.chunk.text for h in other.search("apple jam", sources())] == ["dogs dig", "cats and cots", "boats on the bay"]

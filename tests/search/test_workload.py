@@ -5,6 +5,7 @@ import json
 import pytest
 
 from geobench import models
+from geobench.dry_run import search_work
 from geobench.models import ModelSpec
 from geobench.params import load
 from geobench.prompts import load_prompt
@@ -17,7 +18,7 @@ CLAIM = "The board says that every plant needs a bath of warm milk."
 
 
 def found(p) -> dict:
-    return {w.what: w for w in workload.search_work(p)}
+    return {w.what: w for w in search_work(p)}
 
 
 def patient(last: int):
@@ -93,7 +94,7 @@ def test_a_cross_encoder_reads_every_candidate_again_under_each_condition(counti
     search, _ = counting(search_reranker="cross", search_candidates=7)
     assert "reranking" not in found(search.p.model_copy(update={"search_reranker": "minilm"}))
     search.make_contexts()
-    works = [w for w in workload.search_work(search.p) if w.what == "reranking"]
+    works = [w for w in search_work(search.p) if w.what == "reranking"]
     assert [w.notebook[:2] for w in works] == ["12", "14", "15"] and {w.model for w in works} == {"cross"}
     assert works[0].calls == len(asked) == 6 * 7
     assert works[0].tokens_in == pytest.approx(sum(map(len, asked)) / 4, rel=0.1)
@@ -104,7 +105,7 @@ def test_answers_without_a_key_are_all_graded(tmp_path):
     rows[0]["key"] = None
     (tmp_path / "instances.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
     p = load("smoke", {"search_corpus": str(tmp_path), "search_judge_answers": 4, "search_defence_victims": None})
-    judged = [w for w in workload.search_work(p) if w.what == "judge"]
+    judged = [w for w in search_work(p) if w.what == "judge"]
     written = 2  # two of three victims write
     assert [(w.notebook[:2], w.calls) for w in judged] == [("12", 3 * written + 4), ("14", 3 * written * len(p.search_defences))]
 
@@ -158,7 +159,7 @@ def test_contexts_by_hand():
 
 
 def test_every_row_has_its_notebook():
-    rows = {w.what: w.notebook for w in workload.search_work(load("smoke"))}
+    rows = {w.what: w.notebook for w in search_work(load("smoke"))}
     assert rows["rewrites"] == "11_search_data" and rows["guard granite"] == "14_defences" and rows["judge"] == "12_search_answers"
     assert rows["answers of smollm2-135m:likelihood"] == "12_search_answers"
     assert rows["answers of smollm2-135m:likelihood under defences"] == "14_defences"

@@ -14,7 +14,8 @@ class ControlTokens:
     """Finds and breaks control tokens. `own`: the spellings of one tokenizer's special tokens."""
 
     def __init__(self, own=()):
-        exact = "|".join(re.escape(token) for token in sorted(set(own), key=len, reverse=True) if len(token) > 1)
+        able = [token for token in set(own) if len(token) > 1 and token not in f"{token[0]} {token[1:]}"]  # not blanks, which stay whole
+        exact = "|".join(re.escape(token) for token in sorted(able, key=len, reverse=True))
         self._pattern = re.compile(f"{exact}|{COMMON}" if exact else COMMON)
 
     def found(self, text: str) -> list[str]:

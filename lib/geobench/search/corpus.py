@@ -15,6 +15,7 @@ from geobench import paths
 from geobench.errors import GeoBenchError, came
 from geobench.json_values import json_lines
 from geobench.lists import refuse_control
+from geobench.run import sha
 
 FOLDER = paths.ROOT / "data" / "embedded" / "search"
 CONDITIONS = ("clean", "ip", "id")
@@ -158,3 +159,9 @@ def load_instances(path: Path | None = None) -> list[Instance]:
 def load_triples(path: Path | None = None) -> list[Triple]:
     """Training triples in file order."""
     return _read(path or FOLDER / "training.jsonl", Triple)
+
+
+def corpus_sha(instances: list[Instance]) -> str:
+    """First 16 hex digits of the sha256 of the instances' content, whatever their order."""
+    rows = sorted(i.model_dump_json() for i in instances)
+    return sha("\n".join(rows))

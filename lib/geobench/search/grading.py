@@ -2,6 +2,7 @@
 
 import csv
 from pathlib import Path
+from typing import Any, Protocol
 
 from geobench.errors import GeoBenchError, came
 from geobench.models import open_model, spec
@@ -9,20 +10,31 @@ from geobench.records import Records, read_records
 from geobench.sampling import draw
 from geobench.search import annotation, judge, verdicts
 from geobench.search.agreement import LEVELS
-from geobench.search.corpus import FOLDER
-from geobench.search.pipeline import SearchRun, corpus_sha
+from geobench.search.corpus import FOLDER, Instance, corpus_sha
 
 UNIT = ("victim", "name", "condition")
 LABELS = FOLDER / "labels.csv"
 READERS = ("reader_1", "reader_2")
 
 
-def written(search: SearchRun) -> list[dict]:
+class Graded(Protocol):
+    """What of a search run (pipeline.SearchRun) grading reads."""
+
+    p: Any
+    folder: Path
+
+    @property
+    def instances(self) -> list[Instance]: ...
+
+    def answers(self, victim: str) -> list[dict]: ...
+
+
+def written(search: Graded) -> list[dict]:
     """Answers of the victims that write text (the likelihood victim chooses between given statements and needs no judge)."""
     return [r for v in search.p.search_victims if not v.endswith(":likelihood") for r in search.answers(v)]
 
 
-def make_grades(search: SearchRun, answers: list[dict]) -> list[dict]:
+def make_grades(search: Graded, answers: list[dict]) -> list[dict]:
     """The LLM judge's grades of a seeded sample of answers (all where `search_judge_answers` is null); empty without a judge."""
     p = search.p
     if p.search_judge is None:
@@ -31,7 +43,7 @@ def make_grades(search: SearchRun, answers: list[dict]) -> list[dict]:
     return grade_all(search, [by_key[k] for k in draw(by_key, p.search_judge_answers, p.seed, "judge")])
 
 
-def grade_all(search: SearchRun, answers: list[dict]) -> list[dict]:
+def grade_all(search: Graded, answers: list[dict]) -> list[dict]:
     """The LLM judge's grades of these answers, kept in `grades/`; an answer is graded once, and the judge is loaded only for new ones."""
     p, row = search.p, spec(search.p.search_judge)
     instances = {i.name: i for i in search.instances}
@@ -54,7 +66,7 @@ def key_of(row: dict) -> tuple:
     return tuple(row[k] for k in (*UNIT, "answer"))
 
 
-def stances(search: SearchRun, answers: list[dict]) -> dict[tuple, str]:
+def stances(search: Graded, answers: list[dict]) -> dict[tuple, str]:
     """Stances by the LLM judge of written answers to queries without a key; empty without such answers or without a judge."""
     written = [a for a in answers if a["answer"].strip()]
     if not written or search.p.search_judge is None:

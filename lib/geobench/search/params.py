@@ -5,8 +5,8 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from geobench.errors import GeoBenchError, nearest
+from geobench.search.defences.contexts import CHUNK_DEFENCES, CHUNK_GUARDS, parse_configuration
 
-CHUNK_GUARDS = ("granite", "llama_guard")  # guard models that read chunks; the others read drafted answers
 REPLY_GUARDS = (*CHUNK_GUARDS, "nemo")
 KNOWN_GUARDS = (*REPLY_GUARDS, "nemo_package")
 
@@ -60,7 +60,6 @@ class SearchParams(BaseModel):
     def require_search(self) -> None:
         """Refuse unknown models, victims and an overlap that is not smaller than the chunk."""
         from geobench.models import spec
-        from geobench.search.defences.contexts import CHUNK_DEFENCES, parse_configuration
         from geobench.search.victims import parse_victim
 
         for victim in self.search_victims:
@@ -86,6 +85,9 @@ class SearchParams(BaseModel):
         )
         for model in (*named, *self.search_guard_models.values()):
             spec(model)
+        for role, kinds in (("search_encoder", ("bi_encoder",)), ("search_reranker", ("bi_encoder", "cross_encoder"))):
+            if (row := spec(getattr(self, role))).kind not in kinds:
+                raise GeoBenchError(f"{role}: expected an encoder (kind {' or '.join(kinds)}), got `{row.name}`, a `{row.kind}`")
         if self.search_chunk_overlap >= self.search_chunk_tokens:
             raise GeoBenchError(
                 f"search_chunk_overlap: expected less than search_chunk_tokens, {self.search_chunk_tokens}, got {self.search_chunk_overlap}"

@@ -13,18 +13,12 @@ from geobench.models import open_model
 from geobench.records import Records, read_records
 from geobench.run import sha
 from geobench.sampling import draw
-from geobench.search import verdicts, victims
+from geobench.search import grading, verdicts, victims
 from geobench.search.context import Passage, passages
-from geobench.search.corpus import CONDITIONS, Instance, load_instances, parse
+from geobench.search.corpus import CONDITIONS, Instance, corpus_sha, load_instances, parse
 from geobench.search.retrieval import Embeddings, SearchEngine
 
 UNIT = ("name", "condition")
-
-
-def corpus_sha(instances: list[Instance]) -> str:
-    """First 16 hex digits of the sha256 of the instances' content, whatever their order."""
-    rows = sorted(i.model_dump_json() for i in instances)
-    return sha("\n".join(rows))
 
 
 def load_own(p) -> list[Instance]:
@@ -163,8 +157,6 @@ class SearchRun:
 
     def judged(self, rows: list[dict]) -> list[dict]:
         """Answer rows with `stance`, `asr` and `accuracy`: by the query's key, or by the LLM judge where it has none."""
-        from geobench.search import grading
-
         by_name = {i.name: i for i in self.instances}
         graded = grading.stances(self, [r for r in rows if not r.get("stance") and by_name[r["name"]].key is None])
         made = []

@@ -6,7 +6,8 @@ from geobench.models import open_model
 from geobench.prompts import prompt_sha
 from geobench.records import Records, read_records
 from geobench.search import gate, rewriting
-from geobench.search.pipeline import SearchRun, corpus_sha
+from geobench.search.corpus import corpus_sha
+from geobench.search.pipeline import SearchRun
 
 TEXTS = ("clean", "ip", "id")
 

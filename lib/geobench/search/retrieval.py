@@ -109,7 +109,7 @@ class SearchEngine:
         return sorted(hits, key=lambda h: (-h.rerank, h.chunk.document, h.chunk.number))[: self.p.search_top]
 
     def _rerank(self, query: str, texts: list[str]) -> list[float]:
-        if self.reranker is self.embeddings.encoder or self.reranker.spec.kind != "cross_encoder":
+        if self.reranker.identity() == self.embeddings.encoder.identity():  # the vectors are there already
             vectors = self.embeddings([query, *texts])
             return [float(s) for s in vectors[1:] @ vectors[0]]
         return self.reranker.relevance(query, texts)

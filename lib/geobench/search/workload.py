@@ -7,7 +7,6 @@ texts of a corpus are counted; public pages, which are not here yet, count PAGE 
 import math
 from dataclasses import dataclass
 
-from geobench.models import spec
 from geobench.prompts import load_prompt, render
 from geobench.sampling import draw
 from geobench.search.corpus import CONDITIONS, SOURCES
@@ -140,8 +139,8 @@ def writes(victim: str) -> bool:
 
 
 def reranked(p, queries: list[Size], notebook: str) -> list[Work]:
-    """A cross-encoder over every candidate, under each condition; a bi-encoder's vectors are those of the search."""
-    if spec(p.search_reranker).kind != "cross_encoder":
+    """The reranker over every candidate, under each condition; where it is the search's own encoder, the vectors are there already."""
+    if p.search_reranker == p.search_encoder:
         return []
     work = Work(notebook, p.search_reranker, "reranking")
     for size, n in ((size, n) for size in queries for n in range(len(CONDITIONS))):
@@ -185,11 +184,3 @@ def graded(p, contexts: list[Size], notebook: str) -> list[Work]:
     for size in contexts:
         work.add(1, asked + size.query + sum(size.statements[-2:]) + SENTENCE + p.search_answer_tokens, TOKENS)
     return [work]
-
-
-def search_work(p) -> list[Work]:
-    """Notebooks 11 to 15."""
-    from geobench.search.defences.workload import defence_work
-
-    queries = sizes(p)
-    return [*data_work(p, queries), *answer_work(p, queries), *defence_work(p, queries)]

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from geobench.dry_run import search_work
 from geobench.params import load
 from geobench.search.corpus import load_triples
 from geobench.search.defences import defence_run, reply_guards, transfer, workload
 from geobench.search.defences.base import by_score
-from geobench.search.workload import Size, cut, search_work, sizes
+from geobench.search.workload import Size, cut, sizes
 from geobench.workload import tokens
 
 

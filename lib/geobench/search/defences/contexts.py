@@ -6,9 +6,9 @@ that dropping always refills.
 """
 
 from geobench.errors import GeoBenchError, nearest
-from geobench.search.params import CHUNK_GUARDS
 
 POLICIES = ("drop", "refill")
+CHUNK_GUARDS = ("granite", "llama_guard")  # guard models that read chunks; the others read drafted answers
 CHUNK_DEFENCES = ("guard", "frozen", "tfidf", "encoder_lr", "disagreement", "union", *CHUNK_GUARDS)
 PLACES = ("after_rerank", "before_rerank")
 

@@ -11,14 +11,13 @@ from geobench.records import Records, read_records
 from geobench.sampling import draw
 from geobench.search import verdicts, victims
 from geobench.search.context import passages
-from geobench.search.corpus import CONDITIONS
+from geobench.search.corpus import CONDITIONS, corpus_sha
 from geobench.search.defences.base import Decision, unite
-from geobench.search.defences.contexts import parse_configuration, survivors
+from geobench.search.defences.contexts import CHUNK_GUARDS, parse_configuration, survivors
 from geobench.search.defences.disagreement import Disagreement
 from geobench.search.defences.guard_run import GuardRun, scores_of
 from geobench.search.defences.unions import union_taus
-from geobench.search.params import CHUNK_GUARDS
-from geobench.search.pipeline import UNIT, SearchRun, corpus_sha, rows_sha
+from geobench.search.pipeline import UNIT, SearchRun, rows_sha
 from geobench.search.retrieval import SearchEngine
 
 UNITED = ("guard", "tfidf")

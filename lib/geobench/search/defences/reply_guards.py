@@ -11,7 +11,7 @@ from geobench.errors import GeoBenchError, came, nearest
 from geobench.models import open_model
 from geobench.prompts import load_prompt, prompt_sha, render
 from geobench.search.defences.base import Decision
-from geobench.search.params import CHUNK_GUARDS
+from geobench.search.defences.contexts import CHUNK_GUARDS
 
 SCORE = re.compile(r"<score>\s*(yes|no)\s*</score>", re.IGNORECASE)
 UNSAFE = re.compile(r"\s*unsafe\s*(?:\n\s*(S\d{1,2}(?:\s*,\s*S\d{1,2})*))?\s*$", re.IGNORECASE)
