@@ -3,6 +3,10 @@ ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 cd "$ROOT"
 VENV="${GEOBENCH_VENV:-$ROOT/.venv}"
 PIN="$(cat requirements.lock pyproject.toml | cksum)"
+if [ -n "${GEOBENCH_VENV:-}" ] && [ -f "$VENV/.pinned" ] && [ "$(cat "$VENV/.pinned")" != "$PIN" ]; then
+  echo "GEOBENCH_VENV: $VENV was made from other requirements than this checkout's; give another folder, or delete it" >&2
+  exit 1
+fi
 if [ "$(cat "$VENV/.pinned" 2>/dev/null)" != "$PIN" ]; then
   PYTHON="${PYTHON:-}"
   for candidate in python3.12 python3.11 python3; do

@@ -33,3 +33,13 @@ def test_commands_use_the_library_of_their_own_checkout(tmp_path):
     call = f"source {paths.ROOT}/bootstrap.sh && echo $PYTHONPATH"
     said = subprocess.check_output(["bash", "-c", call], env={"PATH": "/usr/bin:/bin", "GEOBENCH_VENV": str(tmp_path)}, text=True)
     assert said.strip() == f"{paths.ROOT}/lib"
+
+
+def test_an_environment_of_other_requirements_is_not_taken_over(tmp_path):
+    (tmp_path / ".pinned").write_text("1 2")
+    done = subprocess.run(
+        ["bash", "-c", f"source {paths.ROOT}/bootstrap.sh"], env={"PATH": "/usr/bin:/bin", "GEOBENCH_VENV": str(tmp_path)},
+        text=True, capture_output=True,
+    )  # fmt: skip
+    assert done.returncode == 1 and "was made from other requirements than this checkout's" in done.stderr
+    assert [f.name for f in tmp_path.iterdir()] == [".pinned"]

@@ -45,7 +45,8 @@ def _readers(commands) -> None:
     kept.add_argument("--to", metavar="FILE", help="where export writes JSON lines")
     guard = commands.add_parser("guard", help="scan a text file with a trained C-GEO Guard")
     guard.add_argument("file", metavar="FILE", help="text to scan, - for standard input")
-    guard.add_argument("--model", metavar="DIR", help="folder of a trained guard (default: results/smoke/search/guard)")
+    guard.add_argument("--run", default="smoke", metavar="NAME", help="results folder whose notebook 13 trained it (default: smoke)")
+    guard.add_argument("--model", metavar="DIR", help="folder of a trained guard (default: the run's search/guard)")
     guard.add_argument("--tau", type=float, metavar="T", help="another threshold")
     for name, what in (("paper", "write paper/build/ from a run (then `make -C paper`)"), ("report", "build a run's page anew")):
         commands.add_parser(name, help=what).add_argument("--run", default="smoke", metavar="NAME", help="results folder (default: smoke)")
@@ -121,9 +122,10 @@ def _command(args) -> int:
         print(*command(args.action, args.model, args.to), sep="\n")
         return 0
     if args.command == "guard":
+        from geobench.reproduce import run_folder
         from geobench.search.defences.scan import scan
 
-        print(scan(args.file, args.model, args.tau))
+        print(scan(args.file, args.model or str(run_folder(args.run) / "search" / "guard"), args.tau))
         return 0
     if args.command in ("paper", "report", "leaderboard"):
         print(_written(args))

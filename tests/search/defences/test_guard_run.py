@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import pytest
 
 from geobench import models
@@ -12,8 +14,6 @@ from geobench.search.defences.guard import file_sha
 @pytest.fixture
 def run(tmp_path, monkeypatch, tiny_encoder, triples):
     """A guard run whose encoder is tiny and whose training part has six triples."""
-    from types import SimpleNamespace
-
     values = {"search_guard_epochs": 2, "search_guard_batch": 3, "search_guard_rate": 1e-3, "search_guard_holdout": 0.34}
     values |= {"search_chunk_tokens": 64, "search_chunk_overlap": 8, "search_guard_folds": 2, "search_guard_fold_training": True}
     monkeypatch.setattr(models, "_open", {"minilm": SimpleNamespace(model=tiny_encoder())})
@@ -23,6 +23,11 @@ def run(tmp_path, monkeypatch, tiny_encoder, triples):
     made.__dict__["triples"] = [t.model_copy(update={"categories": both}) for t in triples]
     made.__dict__["near"] = set()  # a random encoder takes all texts for alike
     return made
+
+
+def test_a_detector_without_scores_is_named():
+    with pytest.raises(GeoBenchError, match="defence `mine`: expected `scores"):
+        guard_run.scores_of(SimpleNamespace(name="mine"), ["a"])
 
 
 def test_a_guard_is_trained_once_and_found_again(run, monkeypatch):

@@ -2,6 +2,7 @@ import io
 
 import pytest
 
+from geobench import paths
 from geobench.__main__ import main
 from geobench.errors import GeoBenchError
 from geobench.search.defences import guard, scan
@@ -23,6 +24,15 @@ def test_a_file_is_scanned_from_the_command_line(folder, tmp_path, capsys):
     assert "chunk   1  characters      0-" in out and "BLOCK" in out and "2 of 2 chunks blocked at tau -1.0000" in out
     assert main(["guard", str(file), "--model", str(tmp_path / "none")]) == 2
     assert "no guard.json" in capsys.readouterr().err
+
+
+def test_the_guard_of_a_run_is_taken_by_the_runs_name(folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    (tmp_path / "mine" / "search").mkdir(parents=True)
+    folder.rename(tmp_path / "mine" / "search" / "guard")
+    (tmp_path / "page.txt").write_text("The aloe needs water.")
+    assert main(["guard", str(tmp_path / "page.txt"), "--run", "mine"]) == 0 and "blocked at tau 0.5000" in capsys.readouterr().out
+    assert main(["guard", str(tmp_path / "page.txt"), "--run", "../mine"]) == 2 and "expected a folder name" in capsys.readouterr().err
 
 
 def test_unreadable_files_are_named(folder, tmp_path, monkeypatch):

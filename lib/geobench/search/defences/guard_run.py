@@ -142,5 +142,7 @@ def untrained(model, rows, near, seed: int = 0) -> dict:
 
 def scores_of(detector, texts: list[str]) -> np.ndarray:
     """[texts] scores of a guard or a classifier."""
+    if not hasattr(detector, "scores"):
+        raise GeoBenchError(f"defence `{detector.name}`: expected `scores(texts)` beside `decide`, which notebook 15 compares")
     made = detector.scores(texts)
     return np.asarray(made[0] if isinstance(made, tuple) else made, dtype=float)

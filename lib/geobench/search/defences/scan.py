@@ -3,15 +3,14 @@
 import sys
 from pathlib import Path
 
-from geobench import paths
 from geobench.errors import GeoBenchError
 from geobench.search.defences.guard import load_guard
 
 
-def scan(file: str, model: str | None = None, tau: float | None = None) -> str:
+def scan(file: str, model: str, tau: float | None = None) -> str:
     """One line per chunk (characters, score, nearest category, keep or BLOCK) and a summary; GeoBenchError for text that cannot be read."""
     text = _read(file)
-    guard = load_guard(Path(model) if model else paths.RESULTS / "smoke" / "search" / "guard")
+    guard = load_guard(Path(model))
     if tau is not None:
         guard.tau = tau
     rows = guard.check(text)
