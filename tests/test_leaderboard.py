@@ -84,9 +84,9 @@ def test_variants_without_a_common_target_have_no_range(study, tmp_path):
     lists = study.five_items()
     run = study.submission(tmp_path / "a", {"injection": [1, 1, 1, 1], "padding": [5, 5, 5, 5]}, chosen=lists)
     for variant, kept in (("injection", slice(0, 2)), ("padding", slice(2, 4))):
-        file = tmp_path / "a" / "edits" / f"{variant}.jsonl"
-        head, *rows = file.read_text().splitlines()
-        file.write_text("\n".join([head, *rows[kept]]) + "\n")
+        for file in (tmp_path / "a" / "edits" / f"{variant}.jsonl", tmp_path / "a" / "ranks" / "bm25" / f"{variant}.jsonl"):
+            head, *rows = file.read_text().splitlines()
+            file.write_text("\n".join([head, *rows[kept]]) + "\n")
     leaderboard([run], tmp_path / "out")
     made = pd.read_csv(tmp_path / "out" / "control.csv")
     assert list(made["places"]) == ["--", "--"] and list(made["n_lists"]) == [2, 2] and list(made["nrg"]) == [1.0, 0.0]

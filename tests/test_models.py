@@ -34,7 +34,14 @@ def test_a_folder_is_a_model():
     ("{weights: 'hf:x', dtpe: float32}", "unknown key `dtpe`. Did you mean `dtype`"),
     ("{weights: 'hf:x', read_outs: [atention]}", "unknown read-out `atention`. Did you mean `attention`"),
     ("{weights: 'hf:x', engine: vlm}", "model `mine`: no engine `vlm`. Did you mean `vllm`"),
-    ("{weights: 'hf:x', engine: [vllm]}", "model `mine`: no engine"),
+    ("{weights: 'hf:x', engine: [vllm]}", "model `mine`: engine: Input should be a valid string"),
+    ("{weights: hf}", "weights must start with wheel:, hf:"),
+    ("{weights: 'hf:x', read_outs: generate}", "model `mine`: read_outs: Input should be a valid tuple"),
+    ("{weights: 'hf:x', read_outs: null}", "model `mine`: read_outs: "), ("{weights: 'hf:x', parameters: x}", "model `mine`: parameters: "),
+    ("{weights: 'hf:x', throughput: 5}", "model `mine`: throughput: "), ("{weights: 'hf:x', dtype: float8}", "model `mine`: dtype: "),
+    ("{weights: 'hf:x', throughput: {input: 0, output: 1, source: x}}", "throughput.input: Input should be greater than 0, got '0'"),
+    ("{weights: 'hf:x', throughput: {input: 1, output: 1}}", "throughput.source: Field required"),
+    ("{weights: 'hf:x', api: [1]}", "model `mine`: api: Input should be a valid dictionary"),
     ("{weights: 'hf:x', kind: encoder}", "`engine: local` runs models of kind causal_lm, bi_encoder, cross_encoder, not 'encoder'"),
 ])
 def test_a_bad_row_is_refused(tmp_path, row, message):

@@ -239,3 +239,6 @@ def test_the_search_track_s_models_are_looked_for():
     p = load("smoke", {"datasets": ["ragroll"], "search_judge": "gpt-4o-mini", "search_guard_encoder": "deberta-v3-base"})
     assert set(preflight.needed_models(p, ["12_search_answers"])) == {"minilm", "smollm2-135m", "gpt-4o-mini"}
     assert preflight.needed_models(p, ["13_guard"]) == ["deberta-v3-base"]
+    assert set(preflight.needed_models(p, ["15_search_statistics"])) == {"smollm2-135m", "minilm", "deberta-v3-base"}
+    ladder = p.model_copy(update={"ladder_rankers": ["gpt-4o-mini:generate"]})
+    assert preflight.needed_models(ladder, ["09_evaluation_ladder"]) == ["gpt-4o-mini"]

@@ -118,3 +118,19 @@ def test_a_fingerprint_that_is_none_is_named(study, tmp_path, name):
     file.write_text('{"fingerprint": 3}\n' + file.read_text().partition("\n")[2])
     with pytest.raises(GeoBenchError, match=f"a/{name}:1: expected the fingerprint line, got"):
         read_all([run])
+
+
+@pytest.mark.parametrize("field, value, said", [
+    ("target", 99, "d/l0/99 is ranked, which edits/injection.jsonl does not have"), ("list", "no", "d/no/5 is ranked, which edits"),
+    ("text_sha", "x", r"1 of 4 edits are not ranked as they are \(d/l0/5 the first\)"),
+])  # fmt: skip
+def test_ranks_of_no_edit_and_edits_without_ranks_are_refused(study, tmp_path, field, value, said):
+    run = study.submission(tmp_path / "a", {"injection": [1, 1, 1, 1]})
+    file = tmp_path / "a" / "ranks" / "bm25" / "injection.jsonl"
+    head, first, *rest = file.read_text().splitlines()
+    file.write_text("\n".join([head, json.dumps(json.loads(first) | {field: value}), *rest]) + "\n")
+    with pytest.raises(GeoBenchError, match=f"a/ranks/bm25/injection.jsonl: {said}"):
+        read_all([run])
+    file.write_text(head + "\n")
+    with pytest.raises(GeoBenchError, match="4 of 4 edits are not ranked as they are"):
+        read_all([run])

@@ -32,7 +32,7 @@ def estimate(made) -> str:
 def planned(made) -> tuple[list, list[workload.Work]]:
     """(lists of the ranking track, work of both tracks) of the chosen notebooks."""
     p, chosen, found = made.params, [], []
-    if any(name < "11" for name in made.chosen):
+    if any(name < "10" for name in made.chosen):
         chosen = chosen_lists(made)
         found = editing(p, chosen) + [work for r in p.rankers for work in workload.ranking(p, chosen, r)]
         found += workload.detection(p, chosen) + ladder(p, chosen)
@@ -131,7 +131,8 @@ def dollars(row, mine: list) -> tuple[float | None, float | None]:
     prices = settings(row).prices
     if prices is None:
         return None, None
-    return tuple(prices.dollars(_sum(mine, "tokens_in"), _sum(mine, out)) for out in ("tokens_out", "limit"))
+    read = _sum(mine, "tokens_in")
+    return prices.dollars(read, _sum(mine, "tokens_out")), prices.dollars(read, _sum(mine, "limit"))
 
 
 def hours(found: list) -> tuple[float, list[str]]:

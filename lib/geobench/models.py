@@ -4,13 +4,27 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from pkgutil import resolve_name
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 from geobench import paths
 from geobench.engines.capabilities import ENGINES, Engine
-from geobench.errors import GeoBenchError, came, nearest
+from geobench.errors import GeoBenchError, came, faults, nearest
 from geobench.yaml_values import parse_yaml
 
 READ_OUTS = ENGINES["local"].read_outs
+
+
+class Throughput(TypedDict):
+    """Tokens per second, and what they rest on."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
+
+    input: Annotated[float, Field(gt=0)]
+    output: Annotated[float, Field(gt=0)]
+    source: str
 
 
 @dataclass(frozen=True)
@@ -26,12 +40,12 @@ class ModelSpec:
     engine: str = "local"
     kind: str = "causal_lm"
     revision: str | None = None
-    dtype: str = "auto"
+    dtype: Literal["auto", "float32", "float16", "bfloat16"] = "auto"
     read_outs: tuple[str, ...] = ()
     sha256: str | None = None
     member: str | None = None
-    parameters: float | None = None
-    throughput: dict | None = None
+    parameters: Annotated[float, Field(gt=0)] | None = None
+    throughput: Throughput | None = None
     api: dict | None = None
     vllm: dict | None = None
 
@@ -62,18 +76,20 @@ def _spec(name: str, row: dict) -> ModelSpec:
     for key in row:
         if key not in known:
             raise GeoBenchError(f"models.yaml: model `{name}` has an unknown key `{key}`.{nearest(key, known)}")
-    if str(row.get("weights", "")).split(":", 1)[0] not in ("wheel", "hf", "path", "openai"):
+    source, _, place = str(row.get("weights", "")).partition(":")
+    if source not in ("wheel", "hf", "path", "openai") or not place:
         raise GeoBenchError(
             f"models.yaml: model `{name}`: weights must start with wheel:, hf:, path: or openai:, not {row.get('weights')!r}"
         )
-    for read_out in row.get("read_outs", ()):
+    try:
+        made = TypeAdapter(ModelSpec).validate_python({"name": name, **row})
+    except ValidationError as error:
+        raise GeoBenchError(f"models.yaml: model `{name}`: {faults(error.errors())}") from None
+    for read_out in made.read_outs:
         if read_out not in READ_OUTS:
             raise GeoBenchError(f"models.yaml: model `{name}`: unknown read-out `{read_out}`.{nearest(read_out, READ_OUTS)}")
-    if row.get("throughput") is not None and set(row["throughput"]) != {"input", "output", "source"}:
-        raise GeoBenchError(f"models.yaml: model `{name}`: throughput: expected input, output and source, got {came(row['throughput'])}")
-    if (row.get("engine") == "openai") != row["weights"].startswith("openai:"):
+    if (made.engine == "openai") != (source == "openai"):
         raise GeoBenchError(f"models.yaml: model `{name}`: `weights: openai:MODEL` and `engine: openai` go together, got {came(row)}")
-    made = ModelSpec(name=name, **{**row, "read_outs": tuple(row.get("read_outs", ()))})
     _require_offered(made)
     return made
 
@@ -110,6 +126,16 @@ def spec(name: str) -> ModelSpec:
     if name.startswith("path:"):
         return ModelSpec(name=Path(name[5:]).name, weights=name, read_outs=READ_OUTS)
     raise GeoBenchError(f"unknown model `{name}` (params/models.yaml).{nearest(name, registry())}")
+
+
+KINDS = {"causal_lm": "a causal language model", "bi_encoder": "an encoder", "cross_encoder": "a cross-encoder"}
+
+
+def require_kind(role: str, name: str, *kinds: str) -> None:
+    """GeoBenchError for a model that is unknown, or of a kind that cannot play its role."""
+    if (row := spec(name)).kind not in kinds:
+        wanted = " or ".join(f"{KINDS[kind]} (kind `{kind}`)" for kind in kinds)
+        raise GeoBenchError(f"{role}: expected {wanted}, got `{row.name}`, a `{row.kind}`")
 
 
 def require_engine(row: ModelSpec) -> None:

@@ -93,9 +93,13 @@ def needed_models(p, chosen: list[str]) -> list[str]:
         "06_detection": [p.reference_model, p.judge, p.detector],
         "11_search_data": [p.search_encoder, p.reference_model, *([p.search_rewriter] if p.search_rewrite_queries != 0 else [])],
         "12_search_answers": [p.search_encoder, p.search_reranker, *_victims(p.search_victims), *filter(None, [p.search_judge])],
+        "09_evaluation_ladder": _rankers(p.ladder_rankers or [p.main_ranker]),
         "13_guard": [p.search_guard_encoder],
-        "14_defences": [p.search_guard_encoder, *_victims(p.search_defence_victims or p.search_victims), *p.search_guard_models.values()],
-        "15_search_statistics": [p.reference_model],
+        "14_defences": [
+            p.search_encoder, p.search_reranker, p.search_guard_encoder, *_victims(p.search_defence_victims or p.search_victims),
+            *p.search_guard_models.values(),
+        ],
+        "15_search_statistics": [p.reference_model, p.judge, p.search_encoder, p.search_guard_encoder],
     }
     return list(dict.fromkeys(model for name in chosen for model in needs.get(name, [])))
 

@@ -22,8 +22,8 @@ UNIT = ("dataset", "list", "target")
 KINDS = {"dataset": str, "list": str, "target": int, "variant": str, "text": str, "text_sha": str, "suffix": str}
 MAKERS = {"edits": "notebooks 02 to 04", "ranks": "notebook 05_ranking", "scores": "notebook 06_detection"}  # by folder of a run
 FIELDS = {"dataset": str, "list": str, "variant": str, "text": str, "text_sha": str, "orders": list[list[int]], "score": FiniteFloat}
-OF_TEXT = {"target": int, "ranks": list[float]}  # in a record of one text
-OF_LIST = {"target": int | None, "ranks": list[list[float]]}  # in one of a whole list
+OF_TEXT = {"target": int, "ranks": list[FiniteFloat]}  # in a record of one text
+OF_LIST = {"target": int | None, "ranks": list[list[FiniteFloat]]}  # in one of a whole list
 
 
 def read_records(path: Path) -> list[dict]:

@@ -43,6 +43,8 @@ def _json(value) -> str:
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
+OF_MODEL = "case when json_valid(asked) then json_extract(asked, '$.model.model') = ? end"  # a damaged row is no model's
+
 
 class ReplyStore:
     """An open store. `get` serves a reply; `put` keeps one with its cost; `spent` sums what a run has paid or may have."""
@@ -138,13 +140,13 @@ class ReplyStore:
 
     def rows(self, model: str | None = None):
         """Every kept reply as {"key", "asked", "reply", "served"}, by key; of one model, if given."""
-        where = "where json_extract(asked, '$.model.model') = ?" if model else ""
+        where = f"where {OF_MODEL}" if model else ""
         for key, asked, reply, served in self._read(f"select * from replies {where} order by key", (model,) if model else ()):
             yield {"key": key, "asked": self._parsed(key, asked), "reply": self._parsed(key, reply), "served": bool(served)}
 
     def prune(self, model: str | None = None) -> int:
         """Delete a model's replies, or (without a model) those that are never served; costs stay. Returns how many."""
-        where, values = ("json_extract(asked, '$.model.model') = ?", (model,)) if model else ("not served", ())
+        where, values = (OF_MODEL, (model,)) if model else ("not served", ())
         with self._lock:
             with self._db:
                 gone = self._db.execute(f"delete from replies where {where}", values).rowcount

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from geobench.errors import GeoBenchError, came
 from geobench.findings import sentences
+from geobench.json_values import parse_json
 from geobench.pages import cells, render
 from geobench.reproduce import command, folder_of, manifests, notebook_of, read_params
 from geobench.tables import read_caption
@@ -53,7 +54,7 @@ def _status(folder: Path) -> list[dict]:
     file = folder / "status.json"
     rows = {m["notebook"]: {"notebook": m["notebook"], "state": "kept", "seconds": m.get("seconds", "")} for m in manifests(folder)}
     try:
-        said = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+        said = parse_json(file.read_bytes()) if file.exists() else []
         rows |= {row["notebook"]: {k: row[k] for k in ("notebook", "state", "seconds")} for row in said}
     except (ValueError, KeyError, TypeError) as error:
         raise GeoBenchError(f"{file}: expected a list of notebooks, states and seconds ({came(error)}); delete it") from None

@@ -7,19 +7,17 @@ from geobench.engines.api import settings
 from geobench.engines.capabilities import GIVES, UNLISTED, refusal
 from geobench.errors import GeoBenchError
 from geobench.ladder_factors import factors_of
-from geobench.models import spec
+from geobench.models import require_kind, spec
 from geobench.rankers import parse_name, windows
 from geobench.rankers.structure import require
 
 
 def require_models(params) -> None:
     """GeoBenchError for the first model that is unknown or cannot play its role, and for a variant that is asked for twice."""
-    spec(params.detector)
+    require_kind("detector", params.detector, "bi_encoder")
     windows.require(params.generate_window, params.generate_stride)
     for role in ("attacker", "rewriter", "optimised_on", "judge", "reference_model"):
-        row = spec(getattr(params, role))
-        if row.kind != "causal_lm":
-            raise GeoBenchError(f"{role}: expected a causal language model (kind `causal_lm`), got `{row.name}`, a `{row.kind}`")
+        require_kind(role, getattr(params, role), "causal_lm")
     twice = [v for v, n in Counter(named(params, entry)[0] for entry in entries(params)).items() if n > 1]
     if twice:
         raise GeoBenchError(f"variant `{twice[0]}` is asked for twice (a method without a model takes its group's)")

@@ -15,7 +15,7 @@ from geobench.metrics import per_target
 from geobench.params import load
 from geobench.rankers import folder_name
 from geobench.ranking import read_ranks
-from geobench.records import UNIT, differences, read_fingerprint
+from geobench.records import UNIT, differences, read_fingerprint, read_records
 from geobench.reproduce import read_params
 from geobench.run import Run, sha, unit
 
@@ -73,6 +73,7 @@ def read_entry(folder: Path, name: str, ranker: str | None = None) -> Entry:
     judged = folder / "scores" / "judge.jsonl"
     judge = read_fingerprint(judged) if judged.exists() else None
     ranks = read_ranks(work, ranker)
+    _require_ranked(work, place)
     try:
         rows = per_target(*ranks, ranker, (LEVEL,))
     except GeoBenchError as error:
@@ -84,6 +85,21 @@ def read_entry(folder: Path, name: str, ranker: str | None = None) -> Entry:
     if odd := [v for v in rows["variant"] if " @" in v]:
         raise GeoBenchError(f"{folder}: variant `{odd[0]}`: ` @` stands between a variant and its run in a leaderboard; rename its files")
     return Entry(name, ranker, protocol, rows, judge, read_scores(work, "judge") if judge else None)
+
+
+def _require_ranked(work: Run, place: Path) -> None:
+    """GeoBenchError for a rank of no edit, and for a variant that was ranked without some of its edits, which would flatter it."""
+    for variant, edits in work.edits().items():
+        if not (file := place / f"{variant}.jsonl").exists():
+            continue
+        wanted, ranked = {unit(r): sha(r["text"]) for r in edits}, {unit(r): r.get("text_sha") for r in read_records(file)}
+        if strangers := [key for key in ranked if key not in wanted]:
+            raise GeoBenchError(f"{file}: {'/'.join(map(str, strangers[0]))} is ranked, which edits/{variant}.jsonl does not have")
+        if missing := [key for key, text in wanted.items() if ranked.get(key) != text]:
+            raise GeoBenchError(
+                f"{file}: {len(missing)} of {len(wanted)} edits are not ranked as they are ({'/'.join(map(str, missing[0]))} the first); "
+                "run notebook 05_ranking over them"
+            )
 
 
 def _protocol(file: Path) -> dict:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from geobench.errors import GeoBenchError, came, printable
+from geobench.json_values import parse_json
 
 LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
@@ -69,7 +70,7 @@ def write_table(frame, folder: Path, name: str, caption: str, decimals: int = 3)
 def read_caption(note: Path) -> str:
     """The caption in the `.json` beside a table or figure, else its name; GeoBenchError where the file is damaged."""
     try:
-        return json.loads(note.read_text(encoding="utf-8"))["caption"] if note.exists() else note.stem
+        return parse_json(note.read_bytes())["caption"] if note.exists() else note.stem
     except (ValueError, KeyError, TypeError) as error:
         raise GeoBenchError(f"{note}: expected a JSON object with a caption ({came(error)})") from None
 

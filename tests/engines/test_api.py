@@ -18,6 +18,7 @@ def test_prices_are_per_million_tokens():
     ({"top_logprobs": 30}, "api.top_logprobs: Input should be less than or equal to 20, got '30'"),
     ({"prices": {"input": -1, "output": 0}}, "api.prices.input"),
     ({"concurrency": 0}, "api.concurrency"),
+    ({"body": {"x": float("nan")}}, "api.body: Value error, Out of range float values are not JSON compliant"),
     ({"body": {"temperature": 1, "seed": 2, "top_k": 1}}, "api.body: Value error, seed, temperature: set by the benchmark's own"),
 ])  # fmt: skip
 def test_bad_settings_are_named(values, said):

@@ -95,3 +95,7 @@ def test_a_reply_that_keeps_its_form_is_read_by_it_alone(structure, names, text,
 ])  # fmt: skip
 def test_a_reply_out_of_form_is_left_to_the_parser(structure, text):
     assert structure_module.read(structure, text, ["A", "B"], "length") is None
+
+
+def test_a_number_without_end_is_no_ranking():
+    assert structure_module.read("numbers", "[" + "9" * 5000 + "]", ["A", "B"], "stop") is None

@@ -1,5 +1,6 @@
 """What `api:` of a row in params/models.yaml says about an OpenAI-compatible server. Keys come from the environment alone."""
 
+import json
 import os
 from typing import Literal
 
@@ -50,6 +51,7 @@ class ApiSettings(BaseModel):
     def _leaves_the_benchmark_its_own(cls, body: dict) -> dict:
         if taken := sorted(OWN & body.keys()):
             raise ValueError(f"{', '.join(taken)}: set by the benchmark's own parameters")
+        json.dumps(body, allow_nan=False)  # ValueError for what no request can hold
         return body
 
 

@@ -9,8 +9,9 @@ def render(template: str, **values) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     loader = FileSystemLoader(Path(__file__).parent)
-    layout = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
-    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, **layout)
+    made = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
     return made.get_template(f"{template}.html.j2").render(**values)
 
 

@@ -33,7 +33,7 @@ def instruction(structure: str) -> str:
 def read(structure: str, text: str, names: list[str], finish: str) -> Parsed | None:
     """A reply that keeps its form, read by that form alone, whatever the names look like; None where it does not (it was cut off)."""
     if structure == "numbers":
-        kept = re.fullmatch(r"\[\d+\]( > \[\d+\])*", text.strip())
+        kept = re.fullmatch(r"\[\d{1,6}\]( > \[\d{1,6}\])*", text.strip())
         found = [int(n) - 1 for n in re.findall(r"\d+", text)] if kept else None
     else:
         found = _places(text, names)

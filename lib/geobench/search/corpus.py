@@ -139,7 +139,7 @@ def _read(path: Path, schema):
     return rows
 
 
-def parse(row: dict, schema, where: str):
+def parse(row: object, schema, where: str):
     """One row under a schema, or a GeoBenchError that names it."""
     if not isinstance(row, dict):
         raise GeoBenchError(f"{where}: expected a JSON object, got {came(row)}")

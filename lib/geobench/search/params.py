@@ -59,7 +59,6 @@ class SearchParams(BaseModel):
 
     def require_search(self) -> None:
         """Refuse unknown models, victims and an overlap that is not smaller than the chunk."""
-        from geobench.models import spec
         from geobench.search.victims import parse_victim
 
         for victim in self.search_victims:
@@ -76,19 +75,21 @@ class SearchParams(BaseModel):
         for guard in self.search_guard_models:
             if guard not in KNOWN_GUARDS:
                 raise GeoBenchError(f"search_guard_models: unknown guard `{guard}`.{nearest(guard, KNOWN_GUARDS)}")
-        named = (
-            self.search_rewriter,
-            self.search_encoder,
-            self.search_reranker,
-            self.search_guard_encoder,
-            self.search_judge or self.search_rewriter,
-        )
-        for model in (*named, *self.search_guard_models.values()):
-            spec(model)
-        for role, kinds in (("search_encoder", ("bi_encoder",)), ("search_reranker", ("bi_encoder", "cross_encoder"))):
-            if (row := spec(getattr(self, role))).kind not in kinds:
-                raise GeoBenchError(f"{role}: expected an encoder (kind {' or '.join(kinds)}), got `{row.name}`, a `{row.kind}`")
+        self._require_kinds()
         if self.search_chunk_overlap >= self.search_chunk_tokens:
             raise GeoBenchError(
                 f"search_chunk_overlap: expected less than search_chunk_tokens, {self.search_chunk_tokens}, got {self.search_chunk_overlap}"
             )
+
+    def _require_kinds(self) -> None:
+        """GeoBenchError for a model that cannot play its role in the search track."""
+        from geobench.models import require_kind
+
+        for role in ("search_rewriter", "search_judge"):
+            if (model := getattr(self, role)) is not None:
+                require_kind(role, model, "causal_lm")
+        for guard, model in self.search_guard_models.items():
+            require_kind(f"search_guard_models: {guard}", model, "causal_lm")
+        for role in ("search_encoder", "search_guard_encoder"):
+            require_kind(role, getattr(self, role), "bi_encoder")
+        require_kind("search_reranker", self.search_reranker, "bi_encoder", "cross_encoder")

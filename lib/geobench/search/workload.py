@@ -59,8 +59,9 @@ def _size(one) -> Size:
     others = [source for n, source in enumerate(one.sources, 1) if n != one.target]
     heads = sum(tokens(render(load_prompt("search_answer")["source"], number=1, text="", title=s.title, url=s.url)) for s in one.sources)
     said = (*one.false_paraphrases, *one.true_paraphrases, one.false_claim, one.true_statement)
+    changed = (tokens(texts[0]), tokens(texts[1]), tokens(texts[2]))
     return Size(
-        tokens(one.query), (tokens(one.clean_text), *(tokens(s.text) for s in others)), tuple(map(tokens, texts)),
+        tokens(one.query), (tokens(one.clean_text), *(tokens(s.text) for s in others)), changed,
         sum(len(sentences(text)) for text in (*texts, *(s.text for s in others))), heads, tuple(map(tokens, said)), one.key is not None,
     )  # fmt: skip
 

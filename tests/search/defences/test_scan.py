@@ -41,6 +41,27 @@ def test_unreadable_files_are_named(folder, tmp_path, monkeypatch):
     (tmp_path / "b").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(GeoBenchError, match="expected UTF-8"):
         scan.scan(str(tmp_path / "b"), folder)
-    monkeypatch.setattr("sys.stdin", io.StringIO("  "))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a\xff b")))
+    with pytest.raises(GeoBenchError, match="-: expected UTF-8"):
+        scan.scan("-", folder)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"  ")))
     with pytest.raises(GeoBenchError, match="-: the file is empty"):
         scan.scan("-", folder)
+
+
+def test_a_threshold_is_a_number(folder, tmp_path):
+    (tmp_path / "page.txt").write_text("The aloe needs water.")
+    with pytest.raises(GeoBenchError, match="--tau: expected a number, got nan"):
+        scan.scan(str(tmp_path / "page.txt"), folder, float("nan"))
+
+
+@pytest.mark.parametrize("name, content, said", [
+    ("model.safetensors", b"", "its files are damaged"), ("prototypes.safetensors", b"x", "its files are damaged"),
+    ("guard.json", b"[" * 200_000, "guard.json is damaged"), ("guard.json", b'{"tau": NaN, "facts": {}, "name": "g"}', "guard.json is damaged: tau is nan"),
+    ("modules.json", None, "no modules.json"), ("tokenizer.json", None, "no tokenizer.json"),
+])  # fmt: skip
+def test_a_damaged_guard_is_named(folder, tmp_path, name, content, said):
+    (tmp_path / "page.txt").write_text("The aloe needs water.")
+    (folder / name).unlink() if content is None else (folder / name).write_bytes(content)
+    with pytest.raises(GeoBenchError, match=f"guard {folder}: {said}"):
+        scan.scan(str(tmp_path / "page.txt"), folder)

@@ -6,6 +6,7 @@ without this project's data and applies to any text.
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from geobench.errors import GeoBenchError, came
+from geobench.json_values import parse_json
 from geobench.search.chunking import chunk
 from geobench.search.defences.base import Decision, by_score
 from geobench.search.defences.pool import Part
@@ -113,15 +115,20 @@ def load_guard(folder: Path) -> Guard:
     from sentence_transformers import SentenceTransformer
 
     folder = Path(folder)
-    for name in ("guard.json", "prototypes.safetensors", "model.safetensors"):
+    for name in ("guard.json", "prototypes.safetensors", "model.safetensors", "modules.json", "tokenizer.json"):
         if not (folder / name).exists():
             raise GeoBenchError(f"guard {folder}: no {name}; train one with ./run_all.sh --only 11 13, or give --model FOLDER")
     try:
-        content = json.loads((folder / "guard.json").read_text("utf-8"))
+        content = parse_json((folder / "guard.json").read_bytes())
         tau, facts, name = float(content["tau"]), dict(content["facts"]), str(content["name"])
     except (ValueError, KeyError, TypeError) as error:
         raise GeoBenchError(f"guard {folder}: guard.json is damaged: {came(error, 80)}") from error
-    return Guard(SentenceTransformer(str(folder), device="cpu"), load_file(str(folder / "prototypes.safetensors")), tau, facts, name)
+    if not math.isfinite(tau):
+        raise GeoBenchError(f"guard {folder}: guard.json is damaged: tau is {tau}")
+    try:
+        return Guard(SentenceTransformer(str(folder), device="cpu"), load_file(str(folder / "prototypes.safetensors")), tau, facts, name)
+    except Exception as error:  # of safetensors, transformers or tokenizers, each with a class of its own
+        raise GeoBenchError(f"guard {folder}: its files are damaged: {type(error).__name__} {came(error, 120)}") from error
 
 
 def fit(model, rows: list[Part], near: set[str], batch_size: int = 32) -> dict[str, np.ndarray]:

@@ -1,5 +1,6 @@
 """`python -m geobench guard FILE`: what a trained guard says about a text file, chunk by chunk."""
 
+import math
 import sys
 from pathlib import Path
 
@@ -12,6 +13,8 @@ def scan(file: str, model: str, tau: float | None = None) -> str:
     text = _read(file)
     guard = load_guard(Path(model))
     if tau is not None:
+        if not math.isfinite(tau):
+            raise GeoBenchError(f"--tau: expected a number, got {tau}")
         guard.tau = tau
     rows = guard.check(text)
     lines = [
@@ -24,15 +27,12 @@ def scan(file: str, model: str, tau: float | None = None) -> str:
 
 
 def _read(file: str) -> str:
-    if file == "-":
-        text = sys.stdin.read()
-    else:
-        try:
-            text = Path(file).read_text(encoding="utf-8")
-        except OSError as error:
-            raise GeoBenchError(f"{file}: cannot be read ({error.strerror})") from error
-        except UnicodeDecodeError as error:
-            raise GeoBenchError(f"{file}: expected UTF-8 text") from error
+    try:
+        text = (sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()).decode("utf-8-sig")
+    except OSError as error:
+        raise GeoBenchError(f"{file}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise GeoBenchError(f"{file}: expected UTF-8 text") from error
     if not text.strip():
         raise GeoBenchError(f"{file}: the file is empty; expected text to scan")
     return text
