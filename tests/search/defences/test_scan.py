@@ -57,7 +57,8 @@ def test_a_threshold_is_a_number(folder, tmp_path):
 
 @pytest.mark.parametrize("name, content, said", [
     ("model.safetensors", b"", "its files are damaged"), ("prototypes.safetensors", b"x", "its files are damaged"),
-    ("guard.json", b"[" * 200_000, "guard.json is damaged"), ("guard.json", b'{"tau": NaN, "facts": {}, "name": "g"}', "guard.json is damaged: tau is nan"),
+    ("guard.json", b"[" * 200_000, "guard.json is damaged"),
+    ("guard.json", b'{"tau": NaN, "facts": {}, "name": "g"}', "guard.json is damaged: tau is nan"),
     ("modules.json", None, "no modules.json"), ("tokenizer.json", None, "no tokenizer.json"),
 ])  # fmt: skip
 def test_a_damaged_guard_is_named(folder, tmp_path, name, content, said):
