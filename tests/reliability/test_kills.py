@@ -83,32 +83,43 @@ def without_measurements(data: bytes) -> list[dict]:
     return [json.loads(line) | {"seconds": None, "peak_mib": None} for line in data.splitlines()]
 
 
-def test_killed_notebooks_give_the_same_records_and_tables(child, tmp_path, roomy_model):
-    """No recorded unit is ever made again: what a kill leaves is the beginning of what comes, but for a torn last line."""
-    run, where = study(roomy_model), {"GEOBENCH_RESULTS": str(tmp_path), "OMP_NUM_THREADS": "1"}
-    draw, kills, begun = random.Random(4), 0, time.monotonic()
-    assert child(*run, "alone", **where).wait(1500) == 0
-    took, killed, idle = time.monotonic() - begun, tmp_path / "killed", 0
-    while kills < KILLS:
-        before = record_files(killed)
-        process = child(*run, "killed", **where)
+def killed_run(run, where, draw, folder, took: float, child) -> tuple[int, int]:
+    """(kills, kills before anything new was finished) of a run that is killed and resumed until it ends or has had its share."""
+    kills = idle = 0
+    while kills < KILLS / 2:
+        before = record_files(folder)
+        process = child(*run, folder.name, **where)
         time.sleep(draw.uniform(0.1, 0.35) * took)
         if process.poll() is not None:
             break
         process.end()
         kills += 1
-        after = record_files(killed)
+        after = record_files(folder)
         assert all(after[name].startswith(data[: data.rfind(b"\n") + 1]) for name, data in before.items())
         idle += after == before
-    done = child(*run, "killed", **where)
+    done = child(*run, folder.name, **where)
     assert done.wait(1500) == 0, done.communicate()[0]
-    alone, kept = record_files(tmp_path / "alone"), record_files(killed)
-    assert alone.keys() == kept.keys() and len(alone) > 30
-    assert [name for name in alone if without_measurements(alone[name]) != without_measurements(kept[name])] == []
+    return kills, idle
+
+
+def test_killed_notebooks_give_the_same_records_and_tables(child, tmp_path, roomy_model):
+    """No recorded unit is ever made again: what a kill leaves is the beginning of what comes, but for a torn last line."""
+    run, where = study(roomy_model), {"GEOBENCH_RESULTS": str(tmp_path), "OMP_NUM_THREADS": "1"}
+    draw, kills, idle, rounds, begun = random.Random(4), 0, 0, 0, time.monotonic()
+    assert child(*run, "alone", **where).wait(1500) == 0
+    took, alone = time.monotonic() - begun, record_files(tmp_path / "alone")
     tables = [f.relative_to(tmp_path / "alone") for f in [*tmp_path.glob("alone/tables/*"), *tmp_path.glob("alone/*.csv")]]
-    assert len(tables) > 10 and all((killed / f).read_bytes() == (tmp_path / "alone" / f).read_bytes() for f in tables)
+    while kills < KILLS and rounds < 4:
+        killed = tmp_path / f"killed{rounds}"
+        more, none = killed_run(run, where, draw, killed, took, child)
+        kills, idle, rounds = kills + more, idle + none, rounds + 1
+        kept = record_files(killed)
+        assert alone.keys() == kept.keys() and len(alone) > 30
+        assert [name for name in alone if without_measurements(alone[name]) != without_measurements(kept[name])] == []
+        assert len(tables) > 10 and all((killed / f).read_bytes() == (tmp_path / "alone" / f).read_bytes() for f in tables)
     lines = sum(data.count(b"\n") for data in alone.values())
-    print(f"\n{kills} kills ({idle} with nothing new finished); {len(alone)} record files ({lines} lines), {len(tables)} tables equal")
+    print(f"\n{kills} kills of {rounds} runs ({idle} with nothing new finished)")
+    print(f"{len(alone)} record files ({lines} lines), {len(tables)} tables equal")
     assert kills >= min(KILLS, 3)
 
 
