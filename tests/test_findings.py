@@ -1,5 +1,7 @@
 import pandas as pd
+import pytest
 
+from geobench.errors import GeoBenchError
 from geobench.findings import numbers, sentences, table
 from geobench.tables import write_table
 
@@ -109,3 +111,9 @@ def test_parameters_that_the_text_quotes(tmp_path):
     (tmp_path / "params.yaml").write_text("orders: 3\nresamples: 50\nmain_ranker: bm25\nfalse_positive_rate: 0.1\nseed: 7\n")
     quoted = {"run.orders": 3, "run.resamples": 50, "run.main_ranker": "bm25", "run.false_positive_rate": 0.1}
     assert numbers(tmp_path) == {"run.name": tmp_path.name} | quoted
+
+
+def test_a_table_that_lacks_a_column_is_told_of(tmp_path):
+    write_table(MAIN.drop(columns=["threat", "nrg"]), tmp_path / "tables", "table_02_main", "")
+    with pytest.raises(GeoBenchError, match="tables: one lacks '.*'; delete it and run its notebook again"):
+        numbers(tmp_path)

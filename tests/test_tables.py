@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from geobench.tables import cell, escape_latex, write_table
+from geobench.errors import GeoBenchError
+from geobench.tables import cell, escape_latex, read_table, write_table
 
 
 def test_hostile_text_is_escaped_everywhere(tmp_path):
@@ -59,3 +60,10 @@ def test_hostile_text_compiles(tmp_path):
     (tmp_path / "paper.tex").write_text(head)
     made = subprocess.run(["pdflatex", "-halt-on-error", "-draftmode", "paper.tex"], cwd=tmp_path, capture_output=True, timeout=120)
     assert made.returncode == 0, made.stdout.decode("latin-1")[-1500:]
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00\x01", b'a,b\n1,2,3\n4,5,6,7\n"'])
+def test_a_damaged_table_is_named(tmp_path, content):
+    (tmp_path / "t.csv").write_bytes(content)
+    with pytest.raises(GeoBenchError, match="t.csv: expected a table as its notebook writes it"):
+        read_table(tmp_path / "t.csv")

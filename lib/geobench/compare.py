@@ -10,7 +10,7 @@ from geobench import paths
 from geobench.errors import GeoBenchError
 from geobench.published import FIVE, read_published, read_release, release_spearman, spearman_ranges, spearman_sets
 from geobench.reproduce import read_params, run_folder
-from geobench.tables import cell, write_table
+from geobench.tables import cell, read_table, write_table
 from geobench.variants import method_of
 
 CAPTION = "Measured against published figures; only rows marked comparable measure the same thing."
@@ -22,15 +22,15 @@ def measured(folder: Path):
 
     rows, params = [], read_params(folder, "datasets", "main_ranker", "judge")
     if (file := folder / "tables" / "released.csv").exists():
-        for row in pd.read_csv(file).to_dict("records"):
+        for row in read_table(file).to_dict("records"):
             rows += _long(row, row["variant"].partition("__")[2], row["dataset"], ("nrg", "success@0.1", "promote@0.1", "kvr"))
     if params and (file := folder / "tables" / "table_02_main.csv").exists():
         data = " + ".join(params["datasets"])
-        for row in pd.read_csv(file).to_dict("records"):
+        for row in read_table(file).to_dict("records"):
             rows += _long(row, params["main_ranker"], data, ("nrg", "success@0.1", "promote@0.1", "kvr"))
             rows += _long(row, params["judge"], data, ("judge_auroc",))
     if params and (file := folder / "tables" / "table_11_per_dataset.csv").exists():
-        for row in pd.read_csv(file).to_dict("records"):
+        for row in read_table(file).to_dict("records"):
             rows += _long(row, params["main_ranker"], row["dataset"], ("nrg", "success@0.1"))
     release = read_release()
     if len(release):

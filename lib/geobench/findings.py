@@ -6,7 +6,9 @@ Nothing is computed here that a table does not hold; a table that is missing lea
 import re
 from pathlib import Path
 
+from geobench.errors import GeoBenchError, came
 from geobench.reproduce import read_params
+from geobench.tables import read_table
 from geobench.variants import ORDER, method_of
 
 COUNT = re.compile(r"n|n_\w+|lists|items|targets|items per list|rankings|lines|files|line|step|median words")
@@ -14,12 +16,10 @@ COUNT = re.compile(r"n|n_\w+|lists|items|targets|items per list|rankings|lines|f
 
 def table(folder: Path, name: str, **options):
     """A table of the run as a frame (options: those of pandas.read_csv); None where it is missing or has no rows."""
-    import pandas as pd
-
     file = Path(folder) / "tables" / f"{name}.csv"
     if not file.exists() or file.stat().st_size < 2:
         return None
-    frame = pd.read_csv(file, **options)
+    frame = read_table(file, **options)
     whole = [c for c in frame.select_dtypes("integer") if not COUNT.fullmatch(c)]  # a rate that is 0 or 1 everywhere is still a rate
     return None if frame.empty else frame.astype(dict.fromkeys(whole, float))
 
@@ -28,7 +28,10 @@ def numbers(folder: Path) -> dict[str, object]:
     """Every number that prose may quote, by key such as `main.injection.nrg` or `search.id.generate.asr`."""
     found: dict[str, object] = {}
     for part in (_setup, _main, _detection, _released, _search, _defences, _published):
-        found |= {key: value for key, value in part(Path(folder)).items() if value == value}
+        try:
+            found |= {key: value for key, value in part(Path(folder)).items() if value == value}
+        except (KeyError, AttributeError) as error:
+            raise GeoBenchError(f"{folder}/tables: one lacks {came(error.args[0])}; delete it and run its notebook again") from error
     return found
 
 
@@ -106,8 +109,11 @@ def sentences(folder: Path) -> list[str]:
     n = numbers(folder)
     lines = []
     if "run.targets" in n:
-        lines.append(f"Edits of {n['run.targets']} targets in {n['run.lists']} lists of {n['run.datasets']} data sets, {n['run.variants']} "
-                     f"variants; the mean gain's interval lies above zero for {n['main.above_zero']} of them.")  # fmt: skip
+        sets = "data set" if n["run.datasets"] == 1 else "data sets"
+        lines.append(
+            f"Edits of {n['run.targets']} targets in {n['run.lists']} lists of {n['run.datasets']} {sets}, {n['run.variants']} variants; "
+            f"the mean gain's interval lies above zero for {n['main.above_zero']} of them."
+        )
     for threat in (t for t in ORDER if f"best.{t}.nrg" in n):
         gain = _with_interval(n, f"best.{threat}.nrg")
         seen = n.get(f"best.{threat}.judge_auroc")

@@ -8,16 +8,15 @@ from geobench import figure_panels, figures
 from geobench.errors import GeoBenchError
 from geobench.inventory import FIGURES, caption
 from geobench.reproduce import read_params
+from geobench.tables import read_table
 
 
 def _csv(folder: Path, name: str, what: str, **options):
-    import pandas as pd
-
     file = Path(folder) / name
     if not file.exists():
         maker = "06_detection" if Path(name).stem in ("scores", "table_07_calibration") else "07_statistics"
         raise GeoBenchError(f"{what}: no {file}; run notebook {maker} first")
-    return pd.read_csv(file, **options)
+    return read_table(file, **options)
 
 
 def _ranked(folder: Path, what: str):

@@ -90,8 +90,11 @@ def _tables(folder: Path) -> list[dict]:
 
 
 def _rows(file: Path) -> list[list[str]]:
-    with file.open(encoding="utf-8", newline="") as lines:
-        return list(csv.reader(lines))
+    try:
+        with file.open(encoding="utf-8", newline="") as lines:
+            return list(csv.reader(lines))
+    except (ValueError, csv.Error) as error:
+        raise GeoBenchError(f"{file}: expected a table as its notebook writes it ({came(error, 80)}); run the notebook again") from None
 
 
 def _records(folder: Path) -> dict[str, str]:

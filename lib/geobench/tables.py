@@ -94,3 +94,13 @@ def _latex(head, rows, name, caption) -> str:
 def _markdown(head, rows) -> str:
     table = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(map(escape_markdown, row)) + " |" for row in table) + "\n"
+
+
+def read_table(file: Path, **options):
+    """A table of a run as a frame (options: those of pandas.read_csv); GeoBenchError where the file is damaged."""
+    import pandas as pd
+
+    try:
+        return pd.read_csv(file, **options)
+    except (ValueError, pd.errors.ParserError) as error:  # of bytes that are no text, too
+        raise GeoBenchError(f"{file}: expected a table as its notebook writes it ({came(error, 80)}); run the notebook again") from None
