@@ -33,7 +33,7 @@ TABLES = {
     "table_10_models": ("Attacker and rewriter ablation: one method under several models.", (EDITS, RANKS)),
     "table_11_per_dataset": ("Results per data set under the main ranker.", (RANKS,)),
     "table_12_settings": ("Models, hyper-parameters, prompts and budgets, as the records say.", (EDITS, RANKS, SCORES)),
-    "table_13_sources": ("Record files behind each table and figure.", (CLEAN, EDITS, RANKS, SCORES)),
+    "table_13_sources": ("Record files behind each table and figure of notebooks 02 to 08.", (CLEAN, EDITS, RANKS, SCORES)),
     "table_14_examples": ("Example texts: [-removed-] and {+added+} words.", (CLEAN, EDITS)),
     "table_15_unparsed": ("How replies were read, per ranker and variant: shares of all rankings.", (RANKS,)),
     "table_16_compute": ("Compute per variant: texts tried, and tokens run forward and backward, per target.", (EDITS,)),
@@ -74,14 +74,15 @@ def save(work, name: str, frame) -> None:
 
 
 def provenance(folder: Path):
-    """One row per table or figure and kind of record that feeds it: number of files, records and a digest of their content."""
+    """One row per table or figure of notebooks 02 to 08 and kind of record that feeds it: number of files, records and a digest of their
+    content. Those of 09 and 10, which come later, are not among them: the table is the same whenever it is made."""
     import pandas as pd
 
-    counted = {pattern: _count(Path(folder), pattern) for pattern in (CLEAN, EDITS, RANKS, SCORES, "ladder/*/*.jsonl")}
+    counted = {pattern: _count(Path(folder), pattern) for pattern in (CLEAN, EDITS, RANKS, SCORES)}
     rows = []
     for name, (_, patterns) in (TABLES | FIGURES).items():
-        for pattern in patterns:
-            files, records, digest = counted.get(pattern, (0, 0, ""))
+        for pattern in patterns if counted.keys() >= set(patterns) else ():
+            files, records, digest = counted[pattern]
             rows.append({"item": name, "records": pattern, "files": files, "lines": records, "sha256": digest})
     return pd.DataFrame(rows)
 
