@@ -114,3 +114,16 @@ def api_model(server, tmp_path, monkeypatch):
         return OpenAIModel(spec, ReplyStore(tmp_path / file), budget)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def chats():
+    """`chats(n)`: n prompts that differ."""
+    return lambda n: [[{"role": "system", "content": "Rank."}, {"role": "user", "content": f"question {i}"}] for i in range(n)]
+
+
+@pytest.fixture(scope="session")
+def known():
+    """`known(engine)`: tokens in, tokens out and dollars that the store says were paid for replies that came whole."""
+    sql = "select sum(tokens_in), sum(tokens_out), sum(dollars) from costs where known"
+    return lambda engine: engine.store._read(sql)[0]

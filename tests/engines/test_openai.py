@@ -12,17 +12,7 @@ from geobench.rankers.generate import GenerateRanker
 GREEDY = Decoding(20)
 
 
-def chats(n: int) -> list[list[dict]]:
-    return [[{"role": "system", "content": "Rank."}, {"role": "user", "content": f"question {i}"}] for i in range(n)]
-
-
-def known(engine) -> tuple[int, int, float]:
-    """What the store says was paid for replies that came whole."""
-    sql = "select sum(tokens_in), sum(tokens_out), sum(dollars) from costs where known"
-    return engine.store._read(sql)[0]
-
-
-def test_replies_in_order_with_tokens_and_cost(api_model, server):
+def test_replies_in_order_with_tokens_and_cost(api_model, server, chats, known):
     engine = api_model()
     replies = engine.generate(chats(5), GREEDY)
     assert [r.text for r in replies] == [f"1. question {i}" for i in range(5)]
@@ -34,7 +24,7 @@ def test_replies_in_order_with_tokens_and_cost(api_model, server):
     assert server.keys == {"Bearer sk-secret-123456"}
 
 
-def test_options_of_the_server_s_chat_template_are_sent_and_tell_replies_apart(api_model, server):
+def test_options_of_the_server_s_chat_template_are_sent_and_tell_replies_apart(api_model, server, chats):
     engine, options = api_model(), {"guardian_config": {"criteria_id": "harm"}, "think": False}
     engine.generate(chats(1), GREEDY)
     engine.generate(chats(1) * 2, GREEDY, template=options)
@@ -42,15 +32,16 @@ def test_options_of_the_server_s_chat_template_are_sent_and_tell_replies_apart(a
     assert server.asked[1]["chat_template_kwargs"] == options and len(server.asked) == 2
 
 
-def test_more_of_a_request_is_sent_with_every_call_and_tells_replies_apart(api_model, server):
+def test_more_of_a_request_is_sent_with_every_call_and_tells_replies_apart(api_model, server, chats):
     api_model().generate(chats(1), GREEDY)
     for _ in range(2):
-        api_model(body={"repeat_penalty": 1.0}).generate(chats(1), GREEDY, template={"think": False})
+        api_model(body={"repeat_penalty": 1.0}).generate(chats(1), GREEDY)
     assert [asked.get("repeat_penalty") for asked in server.asked] == [None, 1.0]
-    assert server.asked[1]["chat_template_kwargs"] == {"think": False}
+    api_model(body={"repeat_penalty": 1.0}).generate(chats(1), GREEDY, template={"think": False})
+    assert server.asked[2]["chat_template_kwargs"] == {"think": False} and server.asked[2]["repeat_penalty"] == 1.0
 
 
-def test_equal_greedy_calls_are_asked_once_and_samples_apart(api_model, server):
+def test_equal_greedy_calls_are_asked_once_and_samples_apart(api_model, server, chats):
     engine = api_model()
     assert len({r.text for r in engine.generate(chats(1) * 6, GREEDY)}) == 1 and len(server.asked) == 1
     engine.generate(chats(1) * 3, Decoding(20, 0.7, 0.9), seeds=[1, 2, 2**40])
@@ -58,7 +49,7 @@ def test_equal_greedy_calls_are_asked_once_and_samples_apart(api_model, server):
 
 
 @pytest.mark.parametrize("finish, text, want", [("length", "1. Alp", "length"), ("content_filter", "", "filtered"), ("stop", " ", "stop")])
-def test_cut_filtered_and_empty_replies_are_told_apart_and_never_served(api_model, server, finish, text, want):
+def test_cut_filtered_and_empty_replies_are_told_apart_and_never_served(api_model, server, finish, text, want, chats):
     server.finish, server.text = finish, lambda body: text
     engine = api_model()
     for asked in (1, 2):
@@ -109,7 +100,7 @@ def test_a_server_without_log_probabilities_is_refused(api_model, server):
         list(judge.score(api_model(top_logprobs=5), ["text"], ["item 3"]))
 
 
-def test_what_needs_a_model_in_reach_refuses_an_api(api_model, cameras, tmp_path):
+def test_what_needs_a_model_in_reach_refuses_an_api(api_model, cameras, tmp_path, chats):
     from geobench.attacks import optimise, sts
     from geobench.attacks.base import Task
     from geobench.params import load
@@ -160,7 +151,7 @@ def test_a_run_edits_ranks_and_judges_through_an_api(api_model, server, tmp_path
     CURRENT.begin("no run", None)
 
 
-def test_a_seed_tells_samples_apart_and_greedy_replies_not(api_model, server):
+def test_a_seed_tells_samples_apart_and_greedy_replies_not(api_model, server, chats):
     engine = api_model()
     engine.generate(chats(1) * 2, GREEDY, seeds=[1, 2])
     engine.generate(chats(1) * 2, Decoding(20, 0.5), seeds=[1, 2])

@@ -13,17 +13,7 @@ GREEDY = Decoding(20)
 FAULTS = [429, 500, 503, "malformed", "endless", "half", "other model", "no choices", "silence"]
 
 
-def chats(n: int) -> list[list[dict]]:
-    return [[{"role": "system", "content": "Rank."}, {"role": "user", "content": f"question {i}"}] for i in range(n)]
-
-
-def known(engine) -> tuple[int, int, float]:
-    """What the store says was paid for replies that came whole."""
-    sql = "select sum(tokens_in), sum(tokens_out), sum(dollars) from costs where known"
-    return engine.store._read(sql)[0]
-
-
-def test_a_second_run_asks_nothing_and_pays_nothing(api_model, server):
+def test_a_second_run_asks_nothing_and_pays_nothing(api_model, server, chats):
     api_model().generate(chats(4), GREEDY)
     again = api_model(run="other")
     assert [r.text for r in again.generate(chats(4), GREEDY)] == [f"1. question {i}" for i in range(4)]
@@ -32,14 +22,14 @@ def test_a_second_run_asks_nothing_and_pays_nothing(api_model, server):
     assert len(server.asked) == 5
 
 
-def test_requests_fly_together_but_no_more_than_allowed(api_model, server):
+def test_requests_fly_together_but_no_more_than_allowed(api_model, server, chats):
     server.delay = 0.05
     api_model(concurrency=3).generate(chats(12), GREEDY)
     assert server.flying == 3
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_passing_fault_is_tried_again(api_model, server, fault):
+def test_a_passing_fault_is_tried_again(api_model, server, fault, chats, known):
     server.fault = lambda n: fault if n == 0 else None
     engine = api_model()
     assert engine.generate(chats(1), GREEDY)[0].text == "1. question 0" and len(server.asked) == 2
@@ -49,7 +39,7 @@ def test_a_passing_fault_is_tried_again(api_model, server, fault):
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_lasting_fault_ends_within_the_budget_of_requests(api_model, server, fault):
+def test_a_lasting_fault_ends_within_the_budget_of_requests(api_model, server, fault, chats):
     server.fault = lambda n: fault
     engine = api_model(attempts=3, timeout=0.1)
     with pytest.raises(GeoBenchError, match="tests/x item 1: no usable reply of `mini` in 3 requests; last: ") as error:
@@ -57,13 +47,13 @@ def test_a_lasting_fault_ends_within_the_budget_of_requests(api_model, server, f
     assert len(server.asked) == 3 and "sk-secret" not in str(error.value) and not list(engine.store.rows())
 
 
-def test_the_last_fault_is_named_even_inside_the_clients_own_retries(api_model, server):
+def test_the_last_fault_is_named_even_inside_the_clients_own_retries(api_model, server, chats):
     server.fault = lambda n: 503
     with pytest.raises(GeoBenchError, match="in 2 requests; last: HTTP 503"):
         api_model(attempts=2, retries=5).generate(chats(1), GREEDY)
 
 
-def test_an_empty_account_is_not_hammered(api_model, server):
+def test_an_empty_account_is_not_hammered(api_model, server, chats):
     server.fault, server.code = (lambda n: 429), "insufficient_quota"
     with pytest.raises(GeoBenchError, match="prompt 1: `mini`: out of quota"):
         api_model(retries=0).generate(chats(1), GREEDY)
@@ -71,7 +61,7 @@ def test_an_empty_account_is_not_hammered(api_model, server):
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404])
-def test_a_refusal_is_not_tried_again_and_shows_no_key(api_model, server, status):
+def test_a_refusal_is_not_tried_again_and_shows_no_key(api_model, server, status, chats):
     server.fault = lambda n: status
     with pytest.raises(GeoBenchError, match="prompt 1: `mini` refused the request: .*made to fail") as error:
         api_model().generate(chats(1), GREEDY)
@@ -84,7 +74,7 @@ def test_no_key_is_named(api_model, monkeypatch):
     assert api_model(key_env=None)
 
 
-def test_max_cost_stops_before_it_is_passed_and_resumes(api_model, server):
+def test_max_cost_stops_before_it_is_passed_and_resumes(api_model, server, chats):
     one = api_model(file="price.sqlite")
     one.generate(chats(1), GREEDY)
     limit = 10 * one.store.spent("r")
@@ -98,7 +88,7 @@ def test_max_cost_stops_before_it_is_passed_and_resumes(api_model, server):
     assert len(server.asked) == 30  # what was paid for was not asked again
 
 
-def test_replies_that_never_came_whole_count_against_max_cost(api_model, server):
+def test_replies_that_never_came_whole_count_against_max_cost(api_model, server, chats):
     server.fault = lambda n: "half"
     engine = api_model(limit=0.001, attempts=100)
     with pytest.raises(GeoBenchError, match="stopped before max_cost"):
@@ -106,14 +96,14 @@ def test_replies_that_never_came_whole_count_against_max_cost(api_model, server)
     assert 0.0005 < engine.store.spent("r") <= 0.001
 
 
-def test_max_cost_without_prices_is_refused(api_model, server):
+def test_max_cost_without_prices_is_refused(api_model, server, chats):
     with pytest.raises(GeoBenchError, match="max_cost: model `mini` has no `api: prices:`"):
         api_model(limit=1.0, prices=None).generate(chats(1), GREEDY)
     assert not server.asked and api_model(prices=None).generate(chats(1), GREEDY)
 
 
 @pytest.mark.parametrize("retries", [0, 2])
-def test_a_third_of_faults_loses_and_doubles_nothing(api_model, server, retries, cameras, tmp_path):
+def test_a_third_of_faults_loses_and_doubles_nothing(api_model, server, retries, cameras, tmp_path, known):
     """40 units of 2 rankings each at a fault rate of 30 %, killed twice on the way."""
     from geobench.records import Records, read_records
 
@@ -150,7 +140,7 @@ def test_a_request_is_bounded_by_its_bytes_and_the_tokens_that_it_may_write(api_
     assert engine.store._read("select tokens_in, tokens_out, known from costs") == [(5 + 5 + 16 + 16 + 16, 20, 0)]
 
 
-def test_pauses_double_and_end_at_a_minute(api_model, server, monkeypatch):
+def test_pauses_double_and_end_at_a_minute(api_model, server, monkeypatch, chats):
     from types import SimpleNamespace
 
     from geobench.engines import server as module
