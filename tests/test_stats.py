@@ -9,7 +9,7 @@ import pytest
 from geobench.errors import GeoBenchError
 from geobench.rank_correlation import rank_correlation_table
 from geobench.resampling import resample_counts
-from geobench.stats import Estimate, cluster_mean, paired_difference, summarise, p_value
+from geobench.stats import Estimate, cluster_mean, p_value, paired_difference, summarise
 
 
 def table(sizes, seed=0, **columns):
@@ -53,7 +53,7 @@ def loop(data, value, resamples, seed, weighting):
 @pytest.mark.parametrize("value", ["nrg", "success@0.1"])
 def test_equals_a_plain_loop_with_the_same_draws(weighting, value):
     data = table(SIZES)
-    estimate = cluster_mean(data.sample(frac=1, random_state=1), value, 300, 5, weighting)
+    estimate = cluster_mean(data.sample(frac=1, random_state=1), value, 300, 5, weighting, "published")
     means = loop(data, value, 300, 5, weighting)
     low, high = np.percentile(means, [2.5, 97.5])
     got = (estimate.lo, estimate.hi, estimate.se)
@@ -67,7 +67,7 @@ def test_lists_of_one_item_agree_with_scipy():
     from scipy.stats import bootstrap
 
     data = table({"a": [1] * 60})
-    ours = cluster_mean(data, "nrg", 5000, 0)
+    ours = cluster_mean(data, "nrg", 5000, 0, inference="published")
     theirs = bootstrap((data["nrg"].to_numpy(),), np.mean, n_resamples=5000, method="percentile", rng=0)
     np.testing.assert_allclose([ours.lo, ours.hi], theirs.confidence_interval, atol=0.02)
     assert ours.se == pytest.approx(theirs.standard_error, rel=0.05)
@@ -78,7 +78,7 @@ def test_two_lists_by_hand():
     data = pd.DataFrame(
         {"dataset": "a", "list": ["x", "x", "y", "y"], "target": [1, 2, 1, 2], "nrg": [0.0, 0.0, 1.0, 1.0]}
     )
-    estimate = cluster_mean(data, "nrg", 4000, 0)
+    estimate = cluster_mean(data, "nrg", 4000, 0, inference="published")
     assert (estimate.mean, estimate.lo, estimate.hi, estimate.note) == (0.5, 0, 1, "")
     assert estimate.se == pytest.approx(math.sqrt(1 / 8), rel=0.05)
 

@@ -21,8 +21,9 @@ LEVEL = 0.05
 
 
 def contrast_table(
-    table, value: str, resamples: int = 5000, seed: int = 0, weighting: str = "dataset", inference: str = "t", multiplicity: str | None = None
-):
+    table, value: str, resamples: int = 5000, seed: int = 0, weighting: str = "dataset", inference: str = "t",
+    multiplicity: str | None = None,
+):  # fmt: skip
     """One row per pair of variants (a before b in alphabetical order): COLUMNS, p_adjusted over all pairs that have a p.
 
     table: variant, dataset, list, target and `value`. multiplicity: None is `max_t`, under `published` `holm`. `note` counts targets that
@@ -110,7 +111,9 @@ def _alike(have: np.ndarray) -> list[list[tuple[int, int]]]:
 
 
 def _differences(means, pairs: list[tuple[int, int]], sizes: dict) -> np.ndarray:
-    """5 x pairs: mean, lo, hi, se of first minus second, and no degrees of freedom. means: (1 + resamples) x variants, row 0 the data's own; pairs in order.
+    """5 x pairs: mean, lo, hi, se of first minus second, no degrees of freedom.
+
+    means: (1 + resamples) x variants, row 0 the data's own; pairs in order.
 
     The resampled means are centred per variant first (in place), so that a difference's sum of squares needs no second pass; one
     first variant's pairs at a time, in a buffer that stays in the cache.

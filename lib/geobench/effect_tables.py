@@ -21,9 +21,8 @@ def main_table(targets, wide, points, params):
     table = table.drop(columns=counts.columns[1:]).assign(threat=[threat_of(v) for v in table["variant"]])
     if "judge" in wide:
         table = table.merge(_judge_auroc(wide, params), on="variant", how="left")
-    made = outcome_table(
-        outcomes(targets, wide, [p for p in points if p.name in RESIDUAL]), params.resamples, params.seed, params.weighting, params.inference
-    )
+    left = outcomes(targets, wide, [p for p in points if p.name in RESIDUAL])
+    made = outcome_table(left, params.resamples, params.seed, params.weighting, params.inference)
     for point, part in made.groupby("point"):
         short = RESIDUAL[point]
         kept = part[["variant", "flag", "residual", "residual_lo", "residual_hi"]]

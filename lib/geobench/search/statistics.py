@@ -105,7 +105,9 @@ def paired_table(frame, resamples: int = 10_000, seed: int = 0, inference: str =
     tests = (("asr", "id", "clean"), ("asr", "id", "ip"), ("accuracy", "ip", "clean"))
     rows = []
     for victim, part in frame.groupby("victim", sort=False):
-        rows += [{"victim": victim, "score": v, "test": f"{a} - {b}"} | paired(part, v, a, b, resamples, seed, inference) for v, a, b in tests]
+        for v, a, b in tests:
+            found = paired(part, v, a, b, resamples, seed, inference)
+            rows.append({"victim": victim, "score": v, "test": f"{a} - {b}"} | found)
     return pd.DataFrame(rows)
 
 
@@ -124,7 +126,8 @@ def contested_table(frame, resamples: int = 10_000, seed: int = 0, inference: st
 
     split = frame.assign(truth=[TRUTH[c] for c in frame["contested"].astype(object)])
     asr = pd.DataFrame(_rows(split, "asr", ["victim", "truth", "condition"], resamples, seed, inference)).rename(columns={"mean": "asr"})
-    accuracy = pd.DataFrame(_rows(split, "accuracy", ["victim", "truth", "condition"], 2, seed, inference)).rename(columns={"mean": "accuracy"})
+    accuracy = pd.DataFrame(_rows(split, "accuracy", ["victim", "truth", "condition"], 2, seed, inference))
+    accuracy = accuracy.rename(columns={"mean": "accuracy"})
     return asr.merge(accuracy[["victim", "truth", "condition", "accuracy"]], on=["victim", "truth", "condition"]).drop(columns="without")
 
 

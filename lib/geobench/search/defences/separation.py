@@ -1,4 +1,4 @@
-"""How well detectors tell ID texts from clean and IP ones: AUC with intervals over topics (as `auroc_bootstrap`), ROC points, the truth-swapped control.
+"""How well detectors tell ID texts from clean and IP ones: AUC with intervals over topics, ROC points, the truth-swapped control.
 
 A document's score is the largest of its chunks'. Documents of one topic (clean, IP, ID of one query or triple) go together.
 """
@@ -71,7 +71,8 @@ def auc_table(scores, resamples: int = 10_000, seed: int = 0, inference: str = "
         wide = part.pivot(index="name", columns="state", values="score")
         for state in HARMLESS:
             both = wide[["id", state]].dropna()
-            rows.append({"detector": detector, "test": f"id vs {state}"} | auc(dict(both["id"]), dict(both[state]), resamples, seed, inference))
+            found = auc(dict(both["id"]), dict(both[state]), resamples, seed, inference)
+            rows.append({"detector": detector, "test": f"id vs {state}"} | found)
     return pd.DataFrame(rows)
 
 
