@@ -16,7 +16,7 @@ def scores(sizes, seed=0):
 
 def test_equals_a_loop_over_the_same_draws():
     frame = scores({"a": [3, 2, 4], "b": [2, 5]})
-    row = auroc_intervals(frame, 200, 3).iloc[0]
+    row = auroc_intervals(frame, 200, 3, "published").iloc[0]
     means = []
     for counts in resample_counts({"a": 3, "b": 2}, 200, 3):
         drawn = [(d, f"l{n}") for (d, n), c in zip([("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1)], counts) for _ in range(c)]

@@ -82,7 +82,7 @@ def test_pairs_differ_below_five_percent_and_gains_lie_above_zero(tmp_path):
     write_table(pd.DataFrame({"p_adjusted": [0.049, 0.05, 0.2, None]}), tmp_path / "tables", "table_17_all_contrasts", "")
     found = numbers(tmp_path)
     assert (found["contrasts.n"], found["contrasts.differ"], found["main.above_zero"], found["run.targets"]) == (4, 1, 1, 12)
-    assert "1 of 4 pairs of variants differ at the 5 % level after Holm's correction." in sentences(tmp_path)
+    assert "1 of 4 pairs of variants differ at the 5 % level, adjusted over all pairs." in sentences(tmp_path)
 
 
 def test_of_equal_gains_the_last_name_stands_for_its_threat(tmp_path):

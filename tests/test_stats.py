@@ -203,7 +203,9 @@ def test_bad_settings_are_refused():
     with pytest.raises(GeoBenchError, match="weighting"):
         cluster_mean(table(SIZES), "nrg", 50, 0, "list")
     with pytest.raises(GeoBenchError, match="resamples"):
-        cluster_mean(table(SIZES), "nrg", 1, 0)
+        cluster_mean(table(SIZES), "nrg", 1, 0, inference="published")
+    with pytest.raises(GeoBenchError, match="expected inference `t` or `published`, got 'wald'"):
+        cluster_mean(table(SIZES), "nrg", inference="wald")
 
 
 def test_summary_feeds_the_rank_correlations():

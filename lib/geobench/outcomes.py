@@ -28,7 +28,7 @@ def outcomes(targets, wide, points, level: str = "0.1"):
 
 
 def outcome_table(made, resamples: int = 5000, seed: int = 0, weighting: str = "dataset", inference: str = "t"):
-    """One row per variant and point: flag, residual and passed with list-cluster intervals (columns NAME, NAME_lo, NAME_hi)."""
+    """One row per variant and point: flag, residual and passed with intervals over lists (columns NAME, NAME_lo, NAME_hi)."""
     values = ["flag", "residual", "passed"]
     long = summarise(made, values, ("variant", "point"), resamples, seed, weighting, inference)
     return spread(long, ["variant", "point"])

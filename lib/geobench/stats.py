@@ -2,7 +2,7 @@
 
 Targets of one list share their clean ranking, so lists are the independent units, and the mean is the equal-weight mean of the data sets'
 means (or of all targets). `inference` says how sure it is:
-- `t` (default): Welch-Satterthwaite on list means within data sets (`welch`);
+- `t` (default): Welch's t on list means within data sets (`welch`);
 - `published`: as the papers. Lists are resampled within each data set (5,000 times), percentile intervals, normal tests. All resamples are
   one matrix product: how often each list was drawn, times each list's sums. Draws depend on the seed, the data set's name and its number
   of lists only, so variants, rankers and values over the same lists share them. With few lists it is too sure: `benchmarks/coverage.py`.
@@ -94,7 +94,7 @@ def p_value(estimate: Estimate) -> float:
 
 def described(inference: str, unit: str = "lists") -> str:
     """How intervals were made, for a caption; unit: what is independent."""
-    words = {"t": f"Welch-Satterthwaite t over {unit}", "published": f"percentiles over resampled {unit}, as published"}
+    words = {"t": f"Welch's t over {unit}", "published": f"percentiles over resampled {unit}, as published"}
     return f"95 % intervals: {words[inference]}."
 
 

@@ -52,7 +52,7 @@ def compute_table(edits: Iterable[dict]):
 
 def control_table(edits: Iterable[dict], resamples: int = 5000, seed: int = 0, inference: str = "t"):
     """Each white-box variant against random token search on the same targets and model: mean difference of the objective's change
-    (below zero: the attack lowered it further) with its list-cluster interval, the share of targets where it did, the difference of the
+    (below zero: the attack lowered it further) with its interval over lists, the share of targets where it did, the difference of the
     edits' mean rank on held-out search orders, and how many forward tokens it ran per one of the search's."""
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Welch-Satterthwaite inference for means over the targets of lists within data sets: the default of every interval and test.
+"""Welch's t for means over the targets of lists within data sets: the default of every interval and test.
 
 List l of data set d has m_l targets, whose values sum to y_l; M_d targets are in the data set, M in all of its D data sets. The mean is a
 sum of one contribution per list. As lists differ in size it is a ratio of sums, and its variance comes from the linearised residuals
@@ -8,10 +8,11 @@ sum of one contribution per list. As lists differ in size it is a ratio of sums,
     weighting `target`:  contribution y_l / M,       residual u_l = (y_l - R m_l) / M,         R the mean over all targets
 
     v_d = n_d / (n_d - 1) * sum over the data set's n_d lists of (u_l - their mean)^2,   se^2 = sum of v_d
-    degrees of freedom = (sum of v_d)^2 / sum of v_d^2 / (n_d - 1)   (Satterthwaite 1946, Welch 1947)
+    degrees of freedom = (sum of v_d)^2 / sum of v_d^2 / (n_d + 1), less 2   (Welch 1947, Biometrika 34)
 
 With lists of one size and weighting `dataset`, v_d is s_d^2 / (n_d D^2), s_d^2 the variance of the lists' means: one data set is the
-one-sample t test on list means. A data set of one list gives no v_d.
+one-sample t test on list means. A data set of one list gives no v_d. Satterthwaite's (1946) degrees of freedom, with n_d - 1 and without the
+2, are biased down: with three data sets of two lists their intervals cover 98 % instead of 95 % (`benchmarks/coverage.py` measures ours).
 """
 
 from collections.abc import Iterator, Mapping
@@ -56,11 +57,11 @@ def welch(residuals: np.ndarray, sizes: Mapping[str, int]) -> tuple[np.ndarray, 
     if not several:
         return np.full(residuals.shape[1], np.nan), np.full(residuals.shape[1], np.nan)
     parts = np.array([len(part) * part.var(axis=0, ddof=1) for part in several])
-    free = np.array([len(part) - 1 for part in several])[:, None]
+    lists = np.array([len(part) for part in several])[:, None]
     total = parts.sum(axis=0)
     se = without_rounding(np.sqrt(total))
     with np.errstate(divide="ignore", invalid="ignore"):
-        return se, np.where(se > 0, total**2 / (parts**2 / free).sum(axis=0), np.nan)
+        return se, np.where(se > 0, total**2 / (parts**2 / (lists + 1)).sum(axis=0) - 2, np.nan)
 
 
 def t_ends(mean, se, df) -> tuple[np.ndarray, np.ndarray]:
