@@ -42,7 +42,7 @@ def contrast_table(
     out = pd.DataFrame(rows, columns=[c for c in COLUMNS if c not in ("p", "p_adjusted")])
     out["p"] = p_values(out["mean"], out["se"], out["df"])
     method = chosen(inference, multiplicity)
-    out["p_adjusted"] = holm_ps(out["p"]) if method == "holm" else _max_t(out["p"].to_numpy(), made, resamples, seed)
+    out["p_adjusted"] = adjusted_ps(out["p"].to_numpy(), made, method, resamples, seed)
     _say(out, out["p"].isna() & out["se"].notna(), NO_TEST)
     if method == "max_t":
         for lists in sorted(n for n in set(out["n_lists"]) if least_p(n) > LEVEL):
@@ -51,8 +51,10 @@ def contrast_table(
     return out[COLUMNS]
 
 
-def _max_t(p: np.ndarray, made: np.ndarray, resamples: int, seed: int) -> np.ndarray:
-    """max_t over the pairs that have a p, and never below it."""
+def adjusted_ps(p: np.ndarray, made: np.ndarray, method: str, resamples: int, seed: int) -> np.ndarray:
+    """p per pair adjusted by `holm` or `max_t` over the pairs that have one, never below it. made: lists x pairs contributions."""
+    if method == "holm":
+        return holm_ps(p)
     out, known = np.full(len(p), np.nan), ~np.isnan(p)
     if known.any():
         out[known] = np.maximum(p[known], max_t_ps(made[:, known], resamples, seed))

@@ -45,7 +45,7 @@ def cluster_mean(table, value: str, resamples: int = 5000, seed: int = 0, weight
     set of one list adds its mean but no variance; where no data set has two there is no interval. GeoBenchError for nan, a repeated target
     or no rows.
     """
-    return _estimates(table, [value], resamples, seed, weighting, inference)[0]
+    return estimates(table, [value], resamples, seed, weighting, inference)[0]
 
 
 def summarise(per_target, values, by=("ranker", "variant"), resamples=5000, seed=0, weighting="dataset", inference="t"):
@@ -64,7 +64,7 @@ def summarise(per_target, values, by=("ranker", "variant"), resamples=5000, seed
             t for t in targets if all(names.get(column, at) == at for column, at in zip(KEY, t, strict=True))
         }
         lacks = _lacks(set(map(tuple, part[KEY].to_numpy())), scope)
-        for value, estimate in zip(values, _estimates(part, values, resamples, seed, weighting, inference), strict=True):
+        for value, estimate in zip(values, estimates(part, values, resamples, seed, weighting, inference), strict=True):
             note = "; ".join(filter(None, [estimate.note, lacks]))
             rows.append({**names, "value": value, **asdict(estimate), "note": note})
     return pd.DataFrame(rows)
@@ -121,8 +121,8 @@ def _check(table, columns: list[str], unique: list[str]) -> None:
             raise GeoBenchError(f"statistics: {where}: {why}")
 
 
-def _estimates(table, values: list[str], resamples: int, seed: int, weighting: str, inference: str) -> list[Estimate]:
-    """Estimates of several columns."""
+def estimates(table, values: list[str], resamples: int, seed: int, weighting: str, inference: str) -> list[Estimate]:
+    """`cluster_mean` of several columns at once."""
     require_inference(inference)
     _check(table, [*KEY, *values], KEY)
     keys, numbers = table[["dataset", "list"]].astype(str).to_numpy(), table[values].to_numpy(float)

@@ -11,8 +11,8 @@ sum of one contribution per list. As lists differ in size it is a ratio of sums,
     degrees of freedom = (sum of v_d)^2 / sum of v_d^2 / (n_d + 1), less 2   (Welch 1947, Biometrika 34)
 
 With lists of one size and weighting `dataset`, v_d is s_d^2 / (n_d D^2), s_d^2 the variance of the lists' means: one data set is the
-one-sample t test on list means. A data set of one list gives no v_d. Satterthwaite's (1946) degrees of freedom, with n_d - 1 and without the
-2, are biased down: with three data sets of two lists their intervals cover 98 % instead of 95 % (`benchmarks/coverage.py` measures ours).
+one-sample t test on list means. A data set of one list gives no v_d. Satterthwaite's (1946) degrees of freedom, with n_d - 1 and without
+the 2, are biased down: over three data sets of two lists their intervals cover 98 %. `benchmarks/coverage.py` measures ours.
 """
 
 from collections.abc import Iterator, Mapping
