@@ -15,7 +15,8 @@ def test_runs_are_merged_and_ranked_per_threat_model(study, tmp_path):
     black = pd.read_csv(tmp_path / "out" / "black-box.csv")
     assert list(black["variant"]) == ["tap__m", "zero_shot__m"] and list(black["place"]) == [1, 2]
     assert list(black["nrg"]) == [0.625, 0.0] and list(black["run"]) == ["ours", "theirs"]
-    assert black["nrg_lo"][0] == pytest.approx(0.625 - 3.182446 * 0.125, abs=1e-6) and black["nrg_hi"][0] == 1  # t with 3 degrees of freedom, cut
+    assert black["nrg_lo"][0] == pytest.approx(0.625 - 3.182446 * 0.125, abs=1e-6)  # t with 3 degrees of freedom
+    assert black["nrg_hi"][0] == 1  # cut
     every = pd.read_csv(tmp_path / "out" / "leaderboard.csv")
     assert list(every["threat"]) == ["black-box", "black-box", "control", "external"]  # the shared injection comes once
     assert "zero_shot__m" in page.read_text()

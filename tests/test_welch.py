@@ -17,7 +17,8 @@ from geobench.welch import contributions, interval, p_values, t_ends, welch
 
 def rows(lists, dataset="d", value="nrg"):
     """A table of lists, each a list of its targets' values."""
-    return pd.DataFrame([{"dataset": dataset, "list": f"l{n}", "target": t, value: v} for n, m in enumerate(lists) for t, v in enumerate(m)])
+    found = [(dataset, f"l{n}", t, v) for n, targets in enumerate(lists) for t, v in enumerate(targets)]
+    return pd.DataFrame(found, columns=["dataset", "list", "target", value])
 
 
 def test_one_data_set_is_the_one_sample_t_test_on_list_means():

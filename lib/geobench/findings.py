@@ -6,6 +6,7 @@ Nothing is computed here that a table does not hold; a table that is missing lea
 import re
 from pathlib import Path
 
+from geobench import multiplicity, stats
 from geobench.errors import GeoBenchError, came
 from geobench.reproduce import read_params
 from geobench.tables import read_table
@@ -37,7 +38,10 @@ def numbers(folder: Path) -> dict[str, object]:
 
 def _setup(folder: Path) -> dict:
     params, names = read_params(folder), ("orders", "resamples", "main_ranker", "false_positive_rate")
-    return {"run.name": folder.name} | {f"run.{k}": params[k] for k in names if k in params}
+    found = {"run.name": folder.name} | {f"run.{k}": params[k] for k in names if k in params}
+    if kind := params.get("inference"):
+        found["run.intervals"], found["run.tests"] = stats.described(kind), multiplicity.described(kind, params.get("multiplicity"))
+    return found
 
 
 def _main(folder: Path) -> dict:

@@ -62,8 +62,8 @@ FIGURES = {
 }  # fmt: skip
 
 
-INTERVALS = ("table_02_main", "table_06_contrasts", "table_08_passes_filter", "table_09_rewrites", "table_10_models",
-             "table_11_per_dataset", "table_17_all_contrasts", "table_18_auroc", "fig_tradeoff",
+INTERVALS = ("table_02_main", "table_04_scripts", "table_04_published_ranks", "table_06_contrasts", "table_08_passes_filter",
+             "table_09_rewrites", "table_10_models", "table_11_per_dataset", "table_17_all_contrasts", "table_18_auroc", "fig_tradeoff",
              "fig_gain", "fig_gain_datasets")  # fmt: skip
 ADJUSTED = ("table_06_contrasts", "table_17_all_contrasts", "fig_contrasts")
 
