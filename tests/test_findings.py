@@ -111,6 +111,9 @@ def test_parameters_that_the_text_quotes(tmp_path):
     (tmp_path / "params.yaml").write_text("orders: 3\nresamples: 50\nmain_ranker: bm25\nfalse_positive_rate: 0.1\nseed: 7\n")
     quoted = {"run.orders": 3, "run.resamples": 50, "run.main_ranker": "bm25", "run.false_positive_rate": 0.1}
     assert numbers(tmp_path) == {"run.name": tmp_path.name} | quoted
+    (tmp_path / "params.yaml").write_text("inference: published\n")
+    assert numbers(tmp_path)["run.intervals"] == "95 % intervals: percentiles over resampled lists, as published."
+    assert numbers(tmp_path)["run.tests"] == "p: Wald tests, adjusted over all pairs by Holm."
 
 
 def test_a_table_that_lacks_a_column_is_told_of(tmp_path):
