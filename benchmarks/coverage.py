@@ -1,7 +1,7 @@
 """How often 95 % intervals hold the truth, and how often a study finds a difference that is not there, by numbers of lists.
 
 Every simulated study is a table of targets x variants that goes through `geobench.stats`, `contrasts` and `multiplicity` as a run's does.
-Writes data/coverage.csv, which notebook 07 shows. Run: python benchmarks/coverage.py (about ten minutes on one thread)
+Writes data/coverage.csv, which notebook 07 shows. Run: python benchmarks/coverage.py (a quarter of an hour beside other work, one thread)
 
 designs: lists per data set of the `smoke` run (one target each, 18 variants), of the papers (all targets, 24 variants), and one data set of
 3 to 50 lists (8 targets, 6 variants). values (L = 8 places; half of the variance or more lies between lists unless it says otherwise):

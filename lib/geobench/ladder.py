@@ -7,6 +7,7 @@ all steps have intervals over lists and paired differences.
 
 from collections.abc import Callable, Mapping
 
+from geobench.outcomes import within
 from geobench.stats import NO_TEST, cluster_mean, p_value, paired_difference
 
 COLUMNS = ["part", "step", "changed"]
@@ -58,7 +59,8 @@ def ladder(
         row = {"part": part, "step": step, "changed": changed or "none", **config}
         for value in values:
             estimate = cluster_mean(now, value, resamples, seed, inference=inference)
-            row |= {value: estimate.mean, f"{value}_lo": estimate.lo, f"{value}_hi": estimate.hi}
+            low, high = within(value, estimate.lo, estimate.hi)
+            row |= {value: estimate.mean, f"{value}_lo": low, f"{value}_hi": high}
         difference = paired_difference(now, base if step else now, values[0], resamples, seed, inference=inference)
         row |= {"change": difference.mean, "change_lo": difference.lo, "change_hi": difference.hi}
         p = p_value(difference) if step else float("nan")

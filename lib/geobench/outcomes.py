@@ -49,6 +49,12 @@ def spread(long, by: list[str]):
     return pd.DataFrame(rows)
 
 
+def clipped(long):
+    """`summarise`'s rows with their ends cut by `within`."""
+    ends = [within(row.value, row.lo, row.hi) for row in long.itertuples()]
+    return long.assign(lo=[low for low, _ in ends], hi=[high for _, high in ends])
+
+
 def within(value: str, low: float, high: float) -> tuple[float, float]:
     """The ends of an interval, cut to what the mean of a rank gain (-1 to 1) or of a rate (0 to 1) can be."""
     name = value.split("@")[0]
