@@ -97,7 +97,7 @@ def random_search(asked, stage, drawn) -> dict:
     """Each attack against random token search that runs until it has spent as many forward tokens (a backward counts as two)."""
     import pandas as pd
 
-    from geobench.stats import cluster_bootstrap
+    from geobench.stats import cluster_mean
 
     rows = []
     for method in asked.methods:
@@ -106,7 +106,7 @@ def random_search(asked, stage, drawn) -> dict:
     frame, found = pd.DataFrame(rows), []
     for method, mine in frame.groupby("method"):
         for value in ("objective", "rank", "nats"):
-            gap = cluster_bootstrap(mine.assign(gap=mine[value] - mine[f"random_{value}"]), "gap")
+            gap = cluster_mean(mine.assign(gap=mine[value] - mine[f"random_{value}"]), "gap")
             found.append({"method": method, "value": value, "own": float((mine[value] - mine[f"start_{value}"]).mean()),
                           "random": float((mine[f"random_{value}"] - mine[f"start_{value}"]).mean()),
                           "difference": gap.mean, "lo": gap.lo, "hi": gap.hi, "targets": len(mine)})  # fmt: skip

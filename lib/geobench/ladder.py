@@ -2,12 +2,13 @@
 
 Three readings of the same factors: one factor changed from the published end, one from the shared end, and the full path from one
 to the other. A factor may have settings between the ends, which are no part of the path. Every configuration is a per-target table, so
-all steps have list-cluster intervals and paired differences.
+all steps have intervals over lists and paired differences.
 """
 
 from collections.abc import Callable, Mapping
 
-from geobench.stats import NO_TEST, cluster_bootstrap, paired_difference, wald_p
+from geobench.outcomes import within
+from geobench.stats import NO_TEST, cluster_mean, p_value, paired_difference
 
 COLUMNS = ["part", "step", "changed"]
 
@@ -35,6 +36,7 @@ def ladder(
     values=("nrg", "success@0.1"),
     resamples: int = 5000,
     seed: int = 0,
+    inference: str = "t",
 ):
     """One row per rung: COLUMNS, the settings, each value's mean with interval, and the paired change of the first value.
 
@@ -56,11 +58,12 @@ def ladder(
         now = table(config)
         row = {"part": part, "step": step, "changed": changed or "none", **config}
         for value in values:
-            estimate = cluster_bootstrap(now, value, resamples, seed)
-            row |= {value: estimate.mean, f"{value}_lo": estimate.lo, f"{value}_hi": estimate.hi}
-        difference = paired_difference(now, base if step else now, values[0], resamples, seed)
+            estimate = cluster_mean(now, value, resamples, seed, inference=inference)
+            low, high = within(value, estimate.lo, estimate.hi)
+            row |= {value: estimate.mean, f"{value}_lo": low, f"{value}_hi": high}
+        difference = paired_difference(now, base if step else now, values[0], resamples, seed, inference=inference)
         row |= {"change": difference.mean, "change_lo": difference.lo, "change_hi": difference.hi}
-        p = wald_p(difference) if step else float("nan")
+        p = p_value(difference) if step else float("nan")
         note = "; ".join(filter(None, [difference.note, NO_TEST if step and p != p and difference.se == 0 else ""]))
         rows.append(row | {"p": p, "n_targets": difference.n_targets, "note": note})
         base = now if part == "path" or not step else base

@@ -145,7 +145,8 @@ def script_ladders(work):
         scripts = Scripts(work, name)
         for variant in scripts.edits:
             factors = scripts.factors(variant)
-            made = ladder(factors, lambda config, v=variant: scripts.table(v, config), resamples=p.resamples, seed=p.seed)
+            settings = {"resamples": p.resamples, "seed": p.seed, "inference": p.inference}
+            made = ladder(factors, lambda config, v=variant: scripts.table(v, config), **settings)
             made.insert(3, "settings", made[list(factors)].agg("; ".join, axis=1))
             parts.append(made.drop(columns=list(factors)).assign(texts=variant, ranker=name))
     table = pd.concat(parts, ignore_index=True)

@@ -69,6 +69,8 @@ class Params(WhiteBoxParams, SearchParams, ExecutorParams):
     levels: list[Annotated[float, Field(gt=0, le=1)]] = Field(min_length=1)
     resamples: int = Field(ge=2)
     weighting: Literal["dataset", "target"] = "dataset"
+    inference: Literal["t", "published"] = "t"
+    multiplicity: Literal["max_t", "holm"] | None = None
     ladder_rankers: list[str] | None = None
     ladder_variants: list[str] | None = None
     ladder_targets: int | None = Field(None, ge=1)
