@@ -1,4 +1,4 @@
-"""`python -m geobench run|export|compare|paper|report|leaderboard|replies|guard|heads|doctor|weights`: the command line behind run_all.sh."""
+"""The command line behind run_all.sh: `python -m geobench run|export|compare|paper|report|leaderboard|replies|guard|heads|doctor|weights`."""
 
 import argparse
 import os
@@ -53,8 +53,8 @@ def _readers(commands) -> None:
     heads = commands.add_parser("heads", help="choose the attention heads that a model's `attention` read-out reads")
     heads.add_argument("--model", required=True, metavar="NAME", help="a model of params/models.yaml, or path:FOLDER")
     heads.add_argument("--lists", metavar="FOLDER", help="calibration lists (default: data/embedded/calibration)")
-    heads.add_argument("--orders", type=int, default=5, metavar="K", help="orders per list (default: 5)")
-    heads.add_argument("--count", type=int, default=16, metavar="N", help="at most so many heads (default: 16)")
+    heads.add_argument("--orders", type=int, default=6, metavar="K", help="orders per list (default: 6)")
+    heads.add_argument("--count", type=int, default=8, metavar="N", help="so many heads (default: 8)")
     heads.add_argument("--depth", type=int, metavar="LAYERS", help="heads of the first layers only (default: two thirds of them)")
     board = commands.add_parser("leaderboard", help="rank the variants of several runs, ours and submitted ones")
     board.add_argument("runs", nargs="+", metavar="RUN", help="names under results/, or folders")

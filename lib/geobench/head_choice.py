@@ -1,14 +1,15 @@
 """Which attention heads of a model carry a ranking: `python -m geobench heads --model NAME`.
 
-Every head alone ranks the calibration lists (data/embedded/calibration, or a folder of the same form) under several orders. Its figures:
+Each calibration list (data/embedded/calibration, or a folder of the same form) gets items of other calibration lists planted in it, which
+do not answer its query. Every head alone ranks the lists under several orders. Its figures:
 
-- `relevance`: the chance that an item that answers the query stands before a planted one that does not (AUROC, ties half);
-- `w`: Kendall's W over the orders, how steady its ranks are;
-- `places`: the Spearman correlation of its ranks with the places that the prompt shows.
+- `relevance`: the chance that an item that answers the query stands before a planted one (AUROC, ties half);
+- `w`: Kendall's W of the ranks of the items that answer, over the orders: how steady they are;
+- `places`: the mean Spearman correlation of these ranks with the places that the prompt shows.
 
-The value of a head, or of several together, is relevance + w - |places|. Heads are added one by one, each the one that raises the value
-of all so far most; a head's weight is the inverse of the mean standard deviation of its scores within a list, so that all have an equal
-say. No edit and no evaluated list has a part in it. (Query-focused retrieval heads: Zhang et al. 2025, arXiv 2506.09944.)
+The value of a head, or of several together, is relevance + w - |places|, of means over lists. Heads are added one by one, each the one that
+raises the value of all so far most. A head's weight is the inverse of the mean standard deviation of its scores within a list, so that all
+have an equal say. No edit and no evaluated list has a part in it. (Query-focused retrieval heads: Zhang et al. 2025, arXiv 2506.09944.)
 """
 
 import hashlib
@@ -22,46 +23,55 @@ from geobench import heads, paths
 from geobench.catalog import load_embedded
 from geobench.errors import GeoBenchError, came
 from geobench.lists import RankList, make_list, read_rows
-from geobench.orders import evaluation_orders, kendalls_w
+from geobench.orders import evaluation_orders
 
 CALIBRATION = paths.ROOT / "data" / "embedded" / "calibration"
+PLANTED = 4  # items of other lists in each list
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """A list, and per item whether it was planted off the topic."""
+    """A list whose first `own` items answer its query; the others were planted."""
 
     list: RankList
-    planted: list[bool]
+    own: int
 
 
 def load_calibration(folder: Path) -> list[Calibration]:
-    """The lists of a folder, `<noun>.jsonl` with `Name`, `Natural` and, where planted, `OffTopic: true`. GeoBenchError for a folder without
-    lists, a list without a planted item or without one that answers, and a noun or an item that an embedded evaluated list has too."""
-    files = sorted(folder.glob("*.jsonl"))
-    if not files:
-        raise GeoBenchError(f"{folder}: expected calibration lists (*.jsonl), found none")
+    """The lists of a folder, `<noun>.jsonl` with `Name` and `Natural`, with planted items at their ends.
+
+    GeoBenchError for fewer than two lists, a list of fewer than two items, and a noun or an item that an embedded evaluated list has too.
+    """
     evaluated = [lst for lists in load_embedded().values() for lst in lists]
     known = {lst.noun.casefold() for lst in evaluated} | {item.name.casefold() for lst in evaluated for item in lst.items}
     found = []
-    for file in files:
-        rows = list(read_rows(file))
+    for file in sorted(folder.glob("*.jsonl")):
         try:
-            lst = make_list("calibration", file.stem, file.stem, [(row["Name"], row["Natural"]) for row in rows])
-            planted = [bool(row.get("OffTopic", False)) for row in rows]
-        except (KeyError, TypeError, AttributeError) as error:
+            rows = [(row["Name"], row["Natural"]) for row in read_rows(file)]
+        except (KeyError, TypeError) as error:
             raise GeoBenchError(f"{file}: expected rows with Name and Natural, got {came(error)}") from None
-        if len(set(planted)) < 2:
-            raise GeoBenchError(f"{file}: expected items with OffTopic true and items without, {sum(planted)} of {len(planted)} have it")
-        if twice := [name for name in (lst.noun, *(item.name for item in lst.items)) if name.casefold() in known]:
+        if twice := [name for name in (file.stem, *(name for name, _ in rows)) if str(name).casefold() in known]:
             raise GeoBenchError(f"{file}: `{twice[0]}` stands in an evaluated list too; calibration lists must share nothing with them")
-        found.append(Calibration(lst, planted))
-    return found
+        if len(rows) < 2:
+            raise GeoBenchError(f"{file}: expected two items or more, found {len(rows)}")
+        found.append((file.stem, rows))
+    if len(found) < 2:
+        raise GeoBenchError(f"{folder}: expected two calibration lists (*.jsonl) or more, found {len(found)}")
+    return [Calibration(_planted(n, found), len(found[n][1])) for n in range(len(found))]
+
+
+def _planted(n: int, found: list[tuple[str, list]]) -> RankList:
+    """List n with PLANTED items, each of another list while there are enough."""
+    noun, rows = found[n]
+    others, own = found[n + 1 :] + found[:n], {name for name, _ in rows}
+    drawn = (others[(3 * k - 1) % len(others)][1] for k in range(1, PLANTED + 1))
+    more = [items[(n + k) % len(items)] for k, items in enumerate(drawn, 1)]
+    return make_list("calibration", noun, noun, rows + [(name, text) for name, text in dict(more).items() if name not in own])
 
 
 def digest(lists: list[Calibration]) -> str:
     """Hex digest of the calibration lists' content."""
-    shown = [[one.list.noun, [[i.name, i.description] for i in one.list.items], one.planted] for one in lists]
+    shown = [[one.list.noun, [[i.name, i.description] for i in one.list.items], one.own] for one in lists]
     return hashlib.sha256(json.dumps(shown, ensure_ascii=False).encode()).hexdigest()
 
 
@@ -91,29 +101,31 @@ def head_scores(ranker, lists: list[Calibration], count: int, seed: int, depth: 
         yield orders, np.stack(scores)
 
 
-def figures(scores: np.ndarray, orders, planted: list[bool]) -> tuple[float, float, float]:
-    """(relevance, w, places) of one list; scores [K, L], higher is better."""
-    off = np.array(planted)
-    answers, other = scores[:, ~off, None], scores[:, None, off]
-    relevance = float(((answers > other) + (answers == other) / 2).mean())
-    ranks = (scores[:, None, :] > scores[:, :, None]).sum(2) + 1.0  # of item i: 1 + how many score higher
-    shown = np.argsort(orders, axis=1)
-    a, b = (x - x.mean(1, keepdims=True) for x in (ranks, shown))
-    spread = np.sqrt((a**2).sum(1) * (b**2).sum(1))
-    places = float(np.divide((a * b).sum(1), spread, out=np.zeros(len(a)), where=spread > 0).mean())
-    w = kendalls_w(ranks) if len(ranks) > 1 else 1.0
-    return relevance, 0.0 if np.isnan(w) else w, places
+def figures(scores: np.ndarray, orders, own: int) -> np.ndarray:
+    """[3, N] relevance, w and places of N ways to score one list. scores [N, K, L], higher is better; orders [K][L]; the first `own` items
+    answer."""
+    answers, other = scores[:, :, :own, None], scores[:, :, None, own:]
+    relevance = ((answers > other) + (answers == other) / 2).mean((1, 2, 3))
+    scores, shown = scores[:, :, :own], np.argsort(orders, axis=1)[:, :own]
+    ranks = (scores[:, :, None, :] > scores[:, :, :, None]).sum(3) - (own - 1) / 2  # of item i: how many score higher, centred
+    places = shown.argsort(axis=1).argsort(axis=1) - (own - 1) / 2
+    k, even = ranks.shape[1], own * (own**2 - 1) / 12
+    w = (ranks.sum(1) ** 2).sum(1) / (k**2 * even)
+    spread = np.sqrt((ranks**2).sum(2) * even)
+    alike = np.divide((ranks * places).sum(2), spread, out=np.zeros(spread.shape), where=spread > 0).mean(1)
+    return np.stack([relevance, w, alike])
 
 
-def mean_figures(chosen: list[int], weights: np.ndarray, found, lists: list[Calibration]) -> tuple[float, float, float]:
-    """The means over lists of several heads together. found: what `head_scores` yields."""
-    rows = [figures((scores[:, chosen] * weights[chosen, None]).sum(1), orders, one.planted) for (orders, scores), one in zip(found, lists)]
-    relevance, w, places = np.mean(rows, axis=0).tolist()
-    return relevance, w, places
+def mean_figures(found, lists: list[Calibration], weights: np.ndarray, chosen: list[int], also: bool = False) -> np.ndarray:
+    """Means over lists of relevance, w and places: [3, 1] of the chosen heads together; also: [3, heads] with each head added to them.
 
-
-def value(row: tuple[float, float, float]) -> float:
-    return row[0] + row[1] - abs(row[2])
+    found: what `head_scores` yields.
+    """
+    rows = []
+    for (orders, scores), one in zip(found, lists, strict=True):
+        together = np.einsum("khl,h->kl", scores[:, chosen], weights[chosen])[None]
+        rows.append(figures(together + (scores * weights[:, None]).transpose(1, 0, 2) if also else together, orders, one.own))
+    return np.mean(rows, axis=0)
 
 
 def weights_of(found) -> np.ndarray:
@@ -123,21 +135,19 @@ def weights_of(found) -> np.ndarray:
 
 
 def choose(found, lists: list[Calibration], count: int) -> list[int]:
-    """Numbers of at most `count` heads, best first: each raises the value of all before it most; it ends where none raises it."""
-    weights = weights_of(found)
-    free, chosen, best = [int(n) for n in weights.nonzero()[0]], [], -np.inf
-    while free and len(chosen) < count:
-        values = [value(mean_figures([*chosen, n], weights, found, lists)) for n in free]
-        if max(values) <= best:
-            break
-        best = max(values)
-        chosen.append(free.pop(values.index(best)))
+    """Numbers of `count` heads, best first (all of those that tell items apart where they are fewer)."""
+    weights, chosen = weights_of(found), []
+    for _ in range(min(count, np.count_nonzero(weights))):
+        relevance, w, places = mean_figures(found, lists, weights, chosen, also=True)
+        value = relevance + w - np.abs(places)
+        value[weights == 0] = value[chosen] = -np.inf
+        chosen.append(int(value.argmax()))
     return chosen
 
 
-def write_heads(model: str, folder: str | None = None, orders: int = 5, count: int = 16, depth: int | None = None) -> str:
+def write_heads(model: str, folder: str | None = None, orders: int = 6, count: int = 8, depth: int | None = None) -> str:
     """Choose a model's heads and write them to params/heads/NAME.yaml; what is to be said of it. depth: of the layers that may be read
-    (default: two thirds)."""
+    (default: two thirds). GeoBenchError as in `load_calibration`, and for a depth or a count that the model does not have."""
     from geobench.models import spec
     from geobench.rankers import open_ranker
 
@@ -145,43 +155,44 @@ def write_heads(model: str, folder: str | None = None, orders: int = 5, count: i
     row = spec(model)
     ranker = open_ranker(f"{model}:attention")
     config = ranker.engine.model.config
-    depth = depth or -(-2 * config.num_hidden_layers // 3)
-    if not 1 <= depth <= config.num_hidden_layers:
-        raise GeoBenchError(f"--depth: `{row.name}` has {config.num_hidden_layers} layers, got {depth}")
+    layers, size = config.num_hidden_layers, config.num_attention_heads
+    depth = depth or -(-2 * layers // 3)
+    if not 1 <= depth <= layers:
+        raise GeoBenchError(f"--depth: `{row.name}` has {layers} layers, got {depth}")
+    if not 1 <= count <= depth * size:
+        raise GeoBenchError(f"--count: `{row.name}` has {depth * size} heads in {depth} layers, got {count}")
+    if orders < 2:
+        raise GeoBenchError(f"--orders: expected two or more, got {orders}")
     found = list(head_scores(ranker, lists, orders, 0, depth))
-    chosen, weights, size = choose(found, lists, count), weights_of(found), config.num_attention_heads
-    everything = np.ones(len(weights))
+    weights, chosen = weights_of(found), choose(found, lists, count)
     rows = []
     for n in chosen:
-        relevance, w, places = mean_figures([n], weights, found, lists)
         weight = float(f"{weights[n]:.6g}")
-        rows.append({"layer": n // size, "head": n % size, "weight": weight} | _rounded(relevance, w, places))
+        rows.append({"layer": n // size, "head": n % size, "weight": weight} | _named(mean_figures(found, lists, weights, [n])))
     how = {
         "lists": len(lists), "orders": orders, "calibration": digest(lists), "layers": depth,
         "rule": "forward selection by relevance + w - |places| (lib/geobench/head_choice.py)",
-        "together": _rounded(*mean_figures(chosen, weights, found, lists)),
-        "left_out": _rounded(*left_out(found, lists, count)),
-        "all_heads": _rounded(*mean_figures(list(range(len(weights))), everything, found, lists)),
+        "together": _named(mean_figures(found, lists, weights, chosen)),
+        "left_out": _named(left_out(found, lists, count)),
+        "all_heads": _named(mean_figures(found, lists, np.ones(len(weights)), list(range(len(weights))))),
     }  # fmt: skip
     made = heads.HeadFile.model_validate(heads.weights_of(row) | {"chosen": how, "heads": rows})
     heads.write(row, made)
     last = max(head["layer"] for head in rows) + 1
-    shown = [f"{heads.file_of(row)}: {len(rows)} heads, which need {last} of {config.num_hidden_layers} layers; on {len(lists)} lists:"]
+    shown = [f"{heads.file_of(row)}: {len(rows)} heads, which need {last} of {layers} layers; on {len(lists)} lists:"]
     for name in ("together", "left_out", "all_heads"):
         shown.append(f"  {name:<10} " + "  ".join(f"{key} {number:+.3f}" for key, number in how[name].items()))
     return "\n".join(shown)
 
 
-def left_out(found, lists: list[Calibration], count: int) -> tuple[float, float, float]:
-    """Mean figures of each list under heads that were chosen on the others."""
+def left_out(found, lists: list[Calibration], count: int) -> np.ndarray:
+    """[3, 1]: mean figures of each list under heads that were chosen on the others."""
     rows = []
     for n in range(len(lists)):
-        rest, other = found[:n] + found[n + 1 :], lists[:n] + lists[n + 1 :]
-        if other:
-            rows.append(mean_figures(choose(rest, other, count), weights_of(rest), found[n : n + 1], lists[n : n + 1]))
-    relevance, w, places = np.mean(rows, axis=0).tolist() if rows else (np.nan,) * 3
-    return relevance, w, places
+        rest, others = found[:n] + found[n + 1 :], lists[:n] + lists[n + 1 :]
+        rows.append(mean_figures(found[n : n + 1], lists[n : n + 1], weights_of(rest), choose(rest, others, count)))
+    return np.mean(rows, axis=0)
 
 
-def _rounded(relevance: float, w: float, places: float) -> dict:
-    return {"relevance": round(relevance, 3), "w": round(w, 3), "places": round(places, 3)}
+def _named(figures: np.ndarray) -> dict:
+    return {name: round(float(number), 3) for name, number in zip(("relevance", "w", "places"), figures[:, 0], strict=True)}

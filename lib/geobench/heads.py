@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from geobench.kernels.decoder import Heads
 
 FOLDER = paths.PARAMS / "heads"
-HEAD = """# Written by `python -m geobench heads`: the heads that this model's attention read-out reads. Layers and heads count from 0. What the
-# figures mean: lib/geobench/head_choice.py.
+HEAD = """# Written by `python -m geobench heads`: the heads that this model's attention read-out reads, layers and heads counted from 0.
+# What the figures mean: lib/geobench/head_choice.py.
 """
 Place = Annotated[int, Field(ge=0)]
 
