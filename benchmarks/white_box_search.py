@@ -13,6 +13,17 @@ VERIFY = 8  # of screened candidates, computed exactly
 TARGETS = [(number, place) for number in range(6) for place in (1, 4)]  # (list, item), the embedded lists in the catalog's order
 
 
+def screened_best(model, past, base, slots, tail, goal, kernel=None) -> tuple[float, int]:
+    """(exact loss, number) of the best candidate when only the best few screened ones are computed exactly."""
+    from geobench.kernels import candidates
+
+    kernel = kernel or candidates
+    screened = kernel.screened_losses(model, past, base, slots, tail, goal)
+    return candidates.verified(
+        screened, VERIFY, lambda numbers: kernel.candidate_losses(model, past, [slots[n] for n in numbers], tail, goal, base=base)
+    )[0]
+
+
 def say(row: dict) -> dict:
     print(json.dumps(row), file=sys.stderr, flush=True)
     return row

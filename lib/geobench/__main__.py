@@ -1,4 +1,4 @@
-"""`python -m geobench run|export|compare|paper|report|leaderboard|replies|guard|doctor|weights`: the command line behind run_all.sh."""
+"""The command line behind run_all.sh: `python -m geobench run|export|compare|paper|report|leaderboard|replies|guard|heads|doctor|weights`."""
 
 import argparse
 import os
@@ -50,6 +50,12 @@ def _readers(commands) -> None:
     guard.add_argument("--tau", type=float, metavar="T", help="another threshold")
     for name, what in (("paper", "write paper/build/ from a run (then `make -C paper`)"), ("report", "build a run's page anew")):
         commands.add_parser(name, help=what).add_argument("--run", default="smoke", metavar="NAME", help="results folder (default: smoke)")
+    heads = commands.add_parser("heads", help="choose the attention heads that a model's `attention` read-out reads")
+    heads.add_argument("--model", required=True, metavar="NAME", help="a model of params/models.yaml, or path:FOLDER")
+    heads.add_argument("--lists", metavar="FOLDER", help="calibration lists (default: data/embedded/calibration)")
+    heads.add_argument("--orders", type=int, default=6, metavar="K", help="orders per list (default: 6)")
+    heads.add_argument("--count", type=int, default=8, metavar="N", help="so many heads (default: 8)")
+    heads.add_argument("--depth", type=int, metavar="LAYERS", help="heads of the first layers only (default: two thirds of them)")
     board = commands.add_parser("leaderboard", help="rank the variants of several runs, ours and submitted ones")
     board.add_argument("runs", nargs="+", metavar="RUN", help="names under results/, or folders")
     board.add_argument("--to", metavar="DIR", help="folder to write to (default: results/leaderboard)")
@@ -126,6 +132,11 @@ def _command(args) -> int:
         from geobench.search.defences.scan import scan
 
         print(scan(args.file, args.model or str(run_folder(args.run) / "search" / "guard"), args.tau))
+        return 0
+    if args.command == "heads":
+        from geobench.head_choice import write_heads
+
+        print(write_heads(args.model, args.lists, args.orders, args.count, args.depth))
         return 0
     if args.command in ("paper", "report", "leaderboard"):
         print(_written(args))

@@ -164,6 +164,8 @@ def check(values: dict) -> Params:
     for name in values:
         if name not in Params.model_fields:
             raise GeoBenchError(f"unknown parameter `{name}`.{nearest(name, Params.model_fields)}")
+    if values.get("objective") is None:
+        values = values | {"objective": "attention" if str(values.get("main_ranker")).endswith(":attention") else "target"}
     try:
         params = Params(**values)
     except ValidationError as error:
