@@ -8,6 +8,7 @@ several). The edits stay what they are, so no step mixes a change of text into a
 """
 
 import copy
+import json
 import warnings
 from itertools import islice
 
@@ -16,14 +17,16 @@ import numpy as np
 from geobench import catalog
 from geobench.attacks.base import Task, appended
 from geobench.engines.decoding import Decoding
-from geobench.ladder_factors import SCRIPT, factors_of
+from geobench.ladder_factors import FACTORS, SCRIPT, factors_of
 from geobench.metrics import per_target
 from geobench.prompts import load_prompt, prompt_sha, render
 from geobench.rankers import folder_name, open_for, parse_name
 from geobench.rankers.base import Job
 from geobench.ranking import Protocol, protocol
-from geobench.records import UNIT, Records
+from geobench.records import UNIT, Records, read_fingerprint, read_records
 from geobench.run import sha, unit
+
+KEY = (*UNIT, "variant", "text_sha")
 
 
 def scripted(ranker, config: dict):
@@ -62,7 +65,7 @@ def checkpoints(task: Task, edit: dict, selection: str) -> list[str]:
 class Scripts:
     """A run's texts under any configuration of one ranker: `table(variant, config)` is a variant's per-target table.
 
-    Finished rankings are kept in `ladder/<ranker>/`, one file per script.
+    Finished rankings are kept in `ladder/<ranker>/`, one file per script. The run's own ranks serve for the protocol's script.
     """
 
     def __init__(self, work, ranker: str):
@@ -95,19 +98,39 @@ class Scripts:
         shown = {"kind": "ladder", "ranker": ranker.identity(), "script": script, "ladder": prompt_sha("ladder"), "orders": self.rule.count,
                  "seed": self.rule.seed, "catalog": catalog.catalog_sha(self.work.selected)}  # fmt: skip
         file = self.work.folder / "ladder" / folder_name(self.name) / ("-".join(script.values()) + ".jsonl")
-        with Records(file, shown, (*UNIT, "variant", "text_sha")) as records:
-            jobs = {(j.list.dataset, j.list.name, j.target, j.variant, sha(j.text) if j.text else None): j
-                    for j in self._jobs(config.get("selection", "held out"))}  # fmt: skip
+        with Records(file, shown, KEY) as records:
+            jobs = {_key(job): job for job in self._jobs(config.get("selection", "held out"))}
             todo = [job for key, job in jobs.items() if key not in records.done]
-            for job, ranking in ranker.rank(todo) if todo else ():
-                ranks = ranking.ranks if job.target is None else [row[job.target - 1] for row in ranking.ranks]
-                records.append({"dataset": job.list.dataset, "list": job.list.name, "target": job.target, "variant": job.variant,
-                                "text_sha": sha(job.text) if job.text else None, "orders": job.orders, "ranks": ranks})  # fmt: skip
+            known = self._known(script) if todo else {}
+            for job, ranks in self._ranked(ranker, todo, known):
+                records.append(dict(zip(KEY, _key(job))) | {"orders": job.orders, "ranks": ranks})
             return [records.done[key] for key in jobs]
+
+    def _known(self, script: dict) -> dict[tuple, list]:
+        """What the run has ranked in the same way: (key, orders) -> ranks. Empty for all scripts but the protocol's own."""
+        if any(setting != FACTORS[name][-1] for name, setting in script.items()):
+            return {}
+        same, known = json.loads(json.dumps({"ranker": self.ranker.identity(), "catalog": catalog.catalog_sha(self.work.selected)})), {}
+        for variant in ("clean", *self.edits):
+            file = self.work.folder / "ranks" / folder_name(self.name) / f"{variant}.jsonl"
+            if file.exists() and same.items() <= read_fingerprint(file).items():
+                for r in read_records(file):
+                    known[(r["dataset"], r["list"], r["target"], variant, r.get("text_sha"), _orders(r["orders"]))] = r["ranks"]
+        return known
+
+    def _ranked(self, ranker, todo: list[Job], known: dict):
+        """(job, ranks) of each job in order; only those that are not known are ranked."""
+        made = ranker.rank(job for job in todo if (*_key(job), job.orders) not in known)
+        for job in todo:
+            ranks = known.get((*_key(job), job.orders))
+            if ranks is None:
+                ranking = next(made)[1]
+                ranks = ranking.ranks if job.target is None else [row[job.target - 1] for row in ranking.ranks]
+            yield job, ranks
 
     def _jobs(self, selection: str):
         """List by list: the clean one first, then the first targets' texts of every variant."""
-        for one in self.work.selected:
+        for one in self.work.selected[: self.work.params.ladder_lists]:
             orders = self.rule.orders(one.list, None)
             yield Job(one.list, orders)
             for target in islice(one.targets, self.work.params.ladder_targets):
@@ -115,6 +138,14 @@ class Scripts:
                     edit = edits.get((one.list.dataset, one.list.name, target))
                     for text in checkpoints(Task(one.list, target), edit, selection) if edit else ():
                         yield Job(one.list, orders, target, text, variant)
+
+
+def _key(job: Job) -> tuple:
+    return job.list.dataset, job.list.name, job.target, job.variant, sha(job.text) if job.text else None
+
+
+def _orders(rows) -> tuple:
+    return tuple(map(tuple, rows))
 
 
 def chosen_edits(work, ranker: str) -> dict[str, list[dict]]:
@@ -145,7 +176,7 @@ def script_ladders(work):
         scripts = Scripts(work, name)
         for variant in scripts.edits:
             factors = scripts.factors(variant)
-            made = ladder(factors, lambda config, v=variant: scripts.table(v, config), resamples=p.resamples, seed=p.seed)
+            made = ladder(factors, lambda c, v=variant: scripts.table(v, c), resamples=p.resamples, seed=p.seed, parts=p.ladder_parts)
             made.insert(3, "settings", made[list(factors)].agg("; ".join, axis=1))
             parts.append(made.drop(columns=list(factors)).assign(texts=variant, ranker=name))
     table = pd.concat(parts, ignore_index=True)

@@ -74,6 +74,8 @@ class Params(WhiteBoxParams, SearchParams, ExecutorParams):
     ladder_rankers: list[str] | None = None
     ladder_variants: list[str] | None = None
     ladder_targets: int | None = Field(None, ge=1)
+    ladder_lists: int | None = Field(None, ge=1)
+    ladder_parts: list[Literal["from published", "from shared", "path"]] = Field(["from published", "from shared", "path"], min_length=1)
     detector: str = "minilm"
     false_positive_rate: float = Field(0.05, ge=0, le=1)
 
