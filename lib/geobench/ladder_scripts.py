@@ -11,14 +11,17 @@ import copy
 import json
 import warnings
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 
 from geobench import catalog
 from geobench.attacks.base import Task, appended
 from geobench.engines.decoding import Decoding
+from geobench.ladder import configurations
 from geobench.ladder_factors import FACTORS, SCRIPT, factors_of
 from geobench.metrics import per_target
+from geobench.progress import expect
 from geobench.prompts import load_prompt, prompt_sha, render
 from geobench.rankers import folder_name, open_for, parse_name
 from geobench.rankers.base import Job
@@ -80,6 +83,15 @@ class Scripts:
         """The ladder's factors for a variant's texts."""
         return factors_of(self.name, any(edit.get("trace") for edit in self.edits[variant].values()), self.rule.count)
 
+    def expected(self) -> dict[Path, int]:
+        """How many texts and clean lists each script's file will hold, at least."""
+        counts: dict[Path, int] = {}
+        for variant in self.edits:
+            for *_, config in configurations(self.factors(variant), self.work.params.ladder_parts):
+                file, jobs = self._file(config), {*map(_key, self._jobs(config.get("selection", "held out")))}
+                counts[file] = max(counts.get(file, 0), len(jobs))
+        return counts
+
     def table(self, variant: str, config: dict):
         """Per-target table of a variant under one configuration (a setting per factor)."""
         count = 1 if config.get("orders") == "one" else self.rule.count
@@ -93,18 +105,23 @@ class Scripts:
 
     def _records(self, config: dict) -> list[dict]:
         """The rank records of one script, clean lists and all variants' texts, made where they are not there yet."""
-        script = {k: config[k] for k in SCRIPT[parse_name(self.name)[1]]}
+        script = self._script(config)
         ranker = scripted(self.ranker, script)
         shown = {"kind": "ladder", "ranker": ranker.identity(), "script": script, "ladder": prompt_sha("ladder"), "orders": self.rule.count,
                  "seed": self.rule.seed, "catalog": catalog.catalog_sha(self.work.selected)}  # fmt: skip
-        file = self.work.folder / "ladder" / folder_name(self.name) / ("-".join(script.values()) + ".jsonl")
-        with Records(file, shown, KEY) as records:
+        with Records(self._file(config), shown, KEY) as records:
             jobs = {_key(job): job for job in self._jobs(config.get("selection", "held out"))}
             todo = [job for key, job in jobs.items() if key not in records.done]
             known = self._known(script) if todo else {}
             for job, ranks in self._ranked(ranker, todo, known):
                 records.append(dict(zip(KEY, _key(job))) | {"orders": job.orders, "ranks": ranks})
             return [records.done[key] for key in jobs]
+
+    def _script(self, config: dict) -> dict:
+        return {name: config[name] for name in SCRIPT[parse_name(self.name)[1]]}
+
+    def _file(self, config: dict) -> Path:
+        return self.work.folder / "ladder" / folder_name(self.name) / ("-".join(self._script(config).values()) + ".jsonl")
 
     def _known(self, script: dict) -> dict[tuple, list]:
         """What the run has ranked in the same way: (key, orders) -> ranks. Empty for all scripts but the protocol's own."""
@@ -172,12 +189,13 @@ def script_ladders(work):
     from geobench.ladder import ladder
 
     p, parts = work.params, []
-    for name in p.ladder_rankers or [p.main_ranker]:
-        scripts = Scripts(work, name)
+    opened = [Scripts(work, name) for name in p.ladder_rankers or [p.main_ranker]]
+    expect({file: count for scripts in opened for file, count in scripts.expected().items()})
+    for scripts in opened:
         for variant in scripts.edits:
             factors = scripts.factors(variant)
             made = ladder(factors, lambda c, v=variant: scripts.table(v, c), resamples=p.resamples, seed=p.seed, parts=p.ladder_parts)
             made.insert(3, "settings", made[list(factors)].agg("; ".join, axis=1))
-            parts.append(made.drop(columns=list(factors)).assign(texts=variant, ranker=name))
+            parts.append(made.drop(columns=list(factors)).assign(texts=variant, ranker=scripts.name))
     table = pd.concat(parts, ignore_index=True)
     return table[["texts", "ranker", *table.columns.drop(["texts", "ranker"])]]

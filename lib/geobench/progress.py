@@ -6,7 +6,9 @@
 import json
 import os
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 from geobench.tables import put
@@ -25,7 +27,7 @@ class Progress:
 
     def expect(self, units: dict) -> None:
         """So many units of each part are wanted in all, finished ones included."""
-        self.all |= {str(part): count for part, count in units.items()}
+        self.all |= {str(part): number for part, number in units.items()}
         self._write(at_once=True)
 
     def reached(self, part, done: int) -> None:
@@ -33,9 +35,15 @@ class Progress:
         self.done[str(part)] = done
         self._write(at_once=done == self.all.get(str(part)))
 
+    def loop(self, units: int) -> Callable[[], None]:
+        """A part of so many units, in no file of its own; call what comes back after each."""
+        part, done = f"loop {len(self.all)}", count(1)
+        self.expect({part: units})
+        return lambda: self.reached(part, next(done))
+
     def state(self) -> dict[str, int]:
         """Finished and wanted units."""
-        return {"done": sum(min(self.done.get(part, 0), count) for part, count in self.all.items()), "all": sum(self.all.values())}
+        return {"done": sum(min(self.done.get(part, 0), number) for part, number in self.all.items()), "all": sum(self.all.values())}
 
     def _write(self, at_once: bool) -> None:
         if self.file and self.all and (at_once or time.monotonic() - self._written > PAUSE):
@@ -45,7 +53,7 @@ class Progress:
 
 
 CURRENT = Progress(os.environ.get("GEOBENCH_PROGRESS"))
-expect, reached = CURRENT.expect, CURRENT.reached
+expect, reached, loop = CURRENT.expect, CURRENT.reached, CURRENT.loop
 
 
 def read(file: Path) -> dict[str, int]:
