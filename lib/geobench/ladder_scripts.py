@@ -8,7 +8,6 @@ several). The edits stay what they are, so no step mixes a change of text into a
 """
 
 import copy
-import json
 import warnings
 from itertools import islice
 from pathlib import Path
@@ -25,8 +24,8 @@ from geobench.progress import expect
 from geobench.prompts import load_prompt, prompt_sha, render
 from geobench.rankers import folder_name, open_for, parse_name
 from geobench.rankers.base import Job
-from geobench.ranking import Protocol, protocol
-from geobench.records import UNIT, Records, read_fingerprint, read_records
+from geobench.ranking import Protocol, known_ranks, protocol
+from geobench.records import UNIT, Records
 from geobench.run import sha, unit
 
 KEY = (*UNIT, "variant", "text_sha")
@@ -124,16 +123,10 @@ class Scripts:
         return self.work.folder / "ladder" / folder_name(self.name) / ("-".join(self._script(config).values()) + ".jsonl")
 
     def _known(self, script: dict) -> dict[tuple, list]:
-        """What the run has ranked in the same way: (key, orders) -> ranks. Empty for all scripts but the protocol's own."""
+        """The run's own ranks, which are those of the protocol's script."""
         if any(setting != FACTORS[name][-1] for name, setting in script.items()):
             return {}
-        same, known = json.loads(json.dumps({"ranker": self.ranker.identity(), "catalog": catalog.catalog_sha(self.work.selected)})), {}
-        for variant in ("clean", *self.edits):
-            file = self.work.folder / "ranks" / folder_name(self.name) / f"{variant}.jsonl"
-            if file.exists() and same.items() <= read_fingerprint(file).items():
-                for r in read_records(file):
-                    known[(r["dataset"], r["list"], r["target"], variant, r.get("text_sha"), _orders(r["orders"]))] = r["ranks"]
-        return known
+        return known_ranks(self.work, self.name, self.ranker.identity(), ("clean", *self.edits))
 
     def _ranked(self, ranker, todo: list[Job], known: dict):
         """(job, ranks) of each job in order; only those that are not known are ranked."""
@@ -159,10 +152,6 @@ class Scripts:
 
 def _key(job: Job) -> tuple:
     return job.list.dataset, job.list.name, job.target, job.variant, sha(job.text) if job.text else None
-
-
-def _orders(rows) -> tuple:
-    return tuple(map(tuple, rows))
 
 
 def chosen_edits(work, ranker: str) -> dict[str, list[dict]]:

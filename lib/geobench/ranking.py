@@ -1,5 +1,6 @@
 """Fill and read a run's ranks: the clean lists once per order, and every edit under the same orders."""
 
+import json
 import warnings
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from geobench.orders import evaluation_orders, released_orders
 from geobench.progress import expect
 from geobench.rankers import folder_name, open_for, parse_name
 from geobench.rankers.base import Job, Ranking
-from geobench.records import Records, read_records, sound
+from geobench.records import Records, read_fingerprint, read_records, sound
 from geobench.run import Run, sha, unit
 
 
@@ -155,6 +156,18 @@ def read_ranks(run: Run, name: str) -> tuple[list[dict], list[dict]]:
             rows = {unit(r): r | {"variant": variant} for r in _read(folder / f"{variant}.jsonl", "text_sha")}
             edited += [r for key, r in sorted(rows.items(), key=lambda row: placed(row[1])) if texts.get((variant, *key)) == r["text_sha"]]
     return clean, edited
+
+
+def known_ranks(run: Run, name: str, identity: dict, variants) -> dict[tuple, list]:
+    """Ranks that a ranker of this identity has given, by (dataset, list, target or None, variant, sha of its text or None, orders)."""
+    same, known = json.loads(json.dumps({"ranker": identity, "catalog": catalog.catalog_sha(run.selected)})), {}
+    for variant in variants:
+        file = _folder(run, name) / f"{variant}.jsonl"
+        if file.exists() and same.items() <= read_fingerprint(file).items():
+            for r in _read(file, *["text_sha"] * (variant != "clean")):
+                orders = tuple(map(tuple, r["orders"]))
+                known[(r["dataset"], r["list"], r["target"], variant, r.get("text_sha"), orders)] = r["ranks"]
+    return known
 
 
 def _read(file, *needed: str) -> list[dict]:

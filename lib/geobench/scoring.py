@@ -8,9 +8,9 @@ from geobench.executors.units import run_units
 from geobench.progress import expect
 from geobench.records import UNIT, Records, read_fingerprint, read_records, sound
 from geobench.run import Run, sha, unit
-from geobench.summary import DETECTORS
 
 KEY = (*UNIT, "variant")
+DETECTORS = ("keyword", "perplexity", "judge", "trained")
 
 
 def texts(run: Run) -> list[dict]:
