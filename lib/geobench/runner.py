@@ -112,7 +112,7 @@ def _clear(made: Plan) -> None:
             if METHODS.get(method) in GROUPS[name] or (method == "external" and name == "03_black_box"):
                 file.unlink()
                 shutil.rmtree(file.parent / CHECKPOINTS / file.stem, ignore_errors=True)
-        folder = {"05_ranking": "ranks", "06_detection": "scores"}.get(name)
+        folder = {"05_ranking": "ranks", "06_detection": "scores", "09_evaluation_ladder": "ladder"}.get(name)
         if folder:
             shutil.rmtree(made.folder / folder, ignore_errors=True)
         for stale in {"11_search_data": ("",), "12_search_answers": ("contexts.jsonl", "answers", "grades"),
