@@ -39,8 +39,10 @@ def test_no_notebook_writes_what_another_reads_or_writes_at_the_same_time():
 
 @pytest.mark.parametrize("name, file, made", [
     ("02_white_box", "edits/sts__smollm2-135m.jsonl", True), ("02_white_box", "edits/tap.jsonl", False),
-    ("03_black_box", "edits/tap.jsonl", True), ("03_black_box", "edits/external__mine.jsonl", True), ("04_rewrites", "edits/quotes.jsonl", True),
-    ("05_ranking", "ranks/bm25/clean.jsonl", True), ("14_defences", "search/decisions/tfidf.jsonl", True), ("other", "catalog.jsonl", False),
+    ("03_black_box", "edits/tap.jsonl", True), ("03_black_box", "edits/external__mine.jsonl", True),
+    ("04_rewrites", "edits/quotes.jsonl", True),
+    ("05_ranking", "ranks/bm25/clean.jsonl", True), ("14_defences", "search/decisions/tfidf.jsonl", True),
+    ("other", "catalog.jsonl", False),
 ])  # fmt: skip
 def test_who_makes_what(name, file, made):
     assert makes(name, file) == made
