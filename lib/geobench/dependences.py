@@ -40,10 +40,10 @@ def _edits(*groups: str) -> tuple[str, ...]:
 
 FLOWS = {
     "01_data": Flow((), (CATALOG,), 5, 500),
-    "02_white_box": Flow((CATALOG,), _edits("white_box"), 240, 2000),
+    "02_white_box": Flow((CATALOG,), _edits("white_box"), 240, 2200),
     "03_black_box": Flow((CATALOG,), _edits("black_box", "controls"), 60, 2000),
     "04_rewrites": Flow((CATALOG,), _edits("rewrites"), 60, 2000),
-    "05_ranking": Flow((CATALOG, EDITS), (RANKS,), 240, 2000),
+    "05_ranking": Flow((CATALOG, EDITS), (RANKS,), 240, 2800),
     "06_detection": Flow((CATALOG, EDITS), (SCORES, *SCORED), 60, 2000),
     "07_statistics": Flow((CATALOG, EDITS, RANKS, SCORES), DRAWN, 10, 500),
     "08_figures": Flow((CATALOG, EDITS, RANKS, SCORES, *DRAWN, *SCORED), (), 10, 500),
@@ -51,7 +51,7 @@ FLOWS = {
     "10_released": Flow((), ("released_per_target.csv",), 10, 500),
     "11_search_data": Flow((), (*CORPUS, *PUBLIC, GATE, REWRITES, EMBEDDINGS), 60, 2000),
     "12_search_answers": Flow((*CORPUS, EMBEDDINGS), (*ANSWERS, GRADES, EMBEDDINGS, "search/annotation.*"), 120, 2000),
-    "13_guard": Flow(CORPUS, (GUARD,), 120, 2500),
+    "13_guard": Flow(CORPUS, (GUARD,), 120, 2900),
     "14_defences": Flow((*CORPUS, *ANSWERS, GRADES, GUARD, EMBEDDINGS), (*DEFENDED, EMBEDDINGS), 120, 2000),
     "15_search_statistics": Flow(
         (CATALOG, EDITS, *CORPUS, PUBLIC[2], GATE, REWRITES, *ANSWERS, GRADES, GUARD, *DEFENDED, EMBEDDINGS), (GRADES,), 60, 2000
