@@ -86,3 +86,15 @@ def test_a_notebooks_outputs_are_what_it_wrote_and_the_records_that_it_left_comp
     (tmp_path / "tables/new.csv").write_text("2")
     assert outputs("01_data", before, files(tmp_path)) == ["tables/new.csv"]
     assert outputs("02_white_box", before, files(tmp_path)) == ["edits/sts.jsonl", "tables/new.csv"]
+
+
+def test_what_another_notebook_writes_at_the_same_time_is_not_counted(tmp_path):
+    before = files(tmp_path)
+    wrote = ("ranks/bm25/sts.jsonl", "scores/judge.jsonl", "notebooks/05_ranking.ipynb", "notebooks/06_detection.ipynb",
+             "tables/table_18_auroc.csv", "tables/rankers.csv")  # fmt: skip
+    for name in wrote:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("1")
+    after = files(tmp_path)
+    assert outputs("05_ranking", before, after) == ["notebooks/05_ranking.ipynb", "ranks/bm25/sts.jsonl", "tables/rankers.csv"]
+    assert outputs("06_detection", before, after) == ["notebooks/06_detection.ipynb", "scores/judge.jsonl", "tables/table_18_auroc.csv"]

@@ -2,9 +2,10 @@
 
 import argparse
 import os
+import signal
 import sys
 
-from geobench.errors import GeoBenchError, printable
+from geobench.errors import GeoBenchError, NotebooksFailed, of_system, printable
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -87,13 +88,17 @@ def _run(args) -> int:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command; the exit status: 0 good, 2 for what the caller can mend (one line on standard error), 130 stopped."""
+    """Run one command; the exit status: 0 good, 1 a notebook failed, 2 what the caller can mend (one line on standard error), 128 and the
+    signal's number (130 for Ctrl-C) stopped."""
     args = _parser().parse_args(argv)
     os.environ.setdefault("TQDM_DISABLE", "1")  # no bars of libraries that load weights
     try:
         status = _command(args)
         sys.stdout.flush()
         return status
+    except NotebooksFailed as error:
+        print(*(printable(f"error: {line}") for line in str(error).splitlines()), sep="\n", file=sys.stderr)
+        return 1
     except GeoBenchError as error:
         print(printable(f"error: {error}"), file=sys.stderr)
         return 2
@@ -101,12 +106,11 @@ def main(argv: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except OSError as error:
-        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        print(printable(f"error: {what}; everything finished is kept, the same command resumes"), file=sys.stderr)
+        print(printable(f"error: {of_system(error)}; everything finished is kept, the same command resumes"), file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         print("stopped; everything finished is kept, the same command resumes", file=sys.stderr)
-        return 130
+        return 128 + (stop.args[0] if stop.args else signal.SIGINT)
 
 
 def _command(args) -> int:

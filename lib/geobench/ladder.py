@@ -5,18 +5,20 @@ to the other. A factor may have settings between the ends, which are no part of 
 all steps have intervals over lists and paired differences.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from geobench.outcomes import within
 from geobench.stats import NO_TEST, cluster_mean, p_value, paired_difference
 
 COLUMNS = ["part", "step", "changed"]
+PARTS = ("from published", "from shared", "path")
 
 
-def configurations(factors: Mapping[str, tuple[str, ...]]) -> list[tuple[str, int, str, dict]]:
+def configurations(factors: Mapping[str, tuple[str, ...]], parts: Iterable[str] = PARTS) -> list[tuple[str, int, str, dict]]:
     """(part, step, changed factor, configuration) of every rung; factors: name -> settings, the published first, the shared last.
 
     From either end every other setting of every factor is a rung; the path goes straight from first to last, factor by factor.
+    parts: those of PARTS that are wanted.
     """
     published, shared = ({name: settings[end] for name, settings in factors.items()} for end in (0, -1))
     rungs = []
@@ -27,7 +29,7 @@ def configurations(factors: Mapping[str, tuple[str, ...]]) -> list[tuple[str, in
     for n, (name, settings) in enumerate(factors.items(), 1):
         at = at | {name: settings[-1]}
         path.append(("path", n, name, at))
-    return rungs + path
+    return [rung for rung in rungs + path if rung[0] in parts]
 
 
 def ladder(
@@ -37,6 +39,7 @@ def ladder(
     resamples: int = 5000,
     seed: int = 0,
     inference: str = "t",
+    parts: Iterable[str] = PARTS,
 ):
     """One row per rung: COLUMNS, the settings, each value's mean with interval, and the paired change of the first value.
 
@@ -54,7 +57,7 @@ def ladder(
         return made[key]
 
     rows, base = [], None
-    for part, step, changed, config in configurations(factors):
+    for part, step, changed, config in configurations(factors, parts):
         now = table(config)
         row = {"part": part, "step": step, "changed": changed or "none", **config}
         for value in values:
