@@ -129,8 +129,7 @@ def forward(
         mask = causal_mask(positions, len(past), window(model))
     rotary = core.rotary_emb(x, position_ids=positions[None])
     all_past = bool(mask[:, : len(past)].all())  # asked once: on CUDA every answer waits for the device
-    layers = core.layers[: heads.depth if heads else depth]
-    keys, values, weights = [], [], []
+    layers, keys, values, weights = core.layers[: heads.depth if heads else depth], [], [], []
     for i, layer in enumerate(layers):
         q, k, v = project(layer, x, rotary)
         if keep:
