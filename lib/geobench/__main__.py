@@ -1,4 +1,4 @@
-"""The command line behind run_all.sh: `python -m geobench run|export|compare|paper|report|leaderboard|replies|guard|heads|doctor|weights`."""
+"""The command line behind run_all.sh: `python -m geobench COMMAND`, each command with its own --help."""
 
 import argparse
 import os
