@@ -31,7 +31,7 @@ def test_rankings_are_counted_one_by_one():
 
 
 def test_tap_nodes_are_counted_level_by_level():
-    plan = made(targets_per_list=2, tap_roots=3, tap_branching=2, tap_width=4, tap_depth=3)
+    plan = made(targets_per_list=2, tap_roots=3, tap_branching=2, tap_width=4, tap_depth=2)
     level, nodes = 3, 3
     for _ in range(2):
         level = min(4, level) * 2
