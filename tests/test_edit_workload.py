@@ -33,7 +33,7 @@ def tails(chosen, size: int) -> int:
 
 
 def test_tap_against_growing_every_tree():
-    params, chosen = small(tap_roots=3, tap_branching=2, tap_width=4, tap_depth=3)
+    params, chosen = small(tap_roots=3, tap_branching=2, tap_width=4, tap_depth=2)
     tap, search = found("tap", params, chosen)
     targets = sum(len(s.targets) for s in chosen)
     level, nodes = 3, 3
@@ -58,10 +58,14 @@ def test_tap_against_growing_every_tree():
 def test_nodes_of_a_tree_level_by_level(roots, branching, width, depth):
     params = load("smoke", {"tap_roots": roots, "tap_branching": branching, "tap_width": width, "tap_depth": depth})
     level = nodes = roots
-    for _ in range(depth - 1):
+    for _ in range(depth):
         level = min(width, level) * branching
         nodes += level
     assert edit_workload.tap_nodes(params) == nodes
+
+
+def test_tap_tries_the_published_number_of_snippets():
+    assert edit_workload.tap_nodes(load("paper")) == 3 + 9 + 4 * 15 == 72  # and ranks each under two orders: 144
 
 
 def test_texts_are_written_once_per_target():
