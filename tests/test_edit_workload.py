@@ -8,8 +8,9 @@ from geobench.params import load
 from geobench.prompts import load_prompt
 
 SMALL = {"datasets": ["kitchen"], "targets_per_list": 2, "white_box": ["sts"], "black_box": ["zero_shot", "tap"], "rewrites": [],
-         "controls": ["injection"], "objective": "target", "white_box_start": "symbols", "sts_tokens": 10, "sts_steps": 2, "sts_candidates": 3,
-         "sts_verify": None, "sts_merge": 0, "raf_steps": 2, "raf_top": 3, "raf_verify": None, "stealthrank_steps": 2, "stealthrank_rows": 2,
+         "controls": ["injection"], "objective": "target", "white_box_start": "symbols", "sts_tokens": 10, "sts_steps": 2,
+         "sts_candidates": 3, "sts_verify": None, "sts_merge": 0, "raf_steps": 2, "raf_top": 3, "raf_verify": None,
+         "stealthrank_steps": 2, "stealthrank_rows": 2,
          "sts_orders": 2, "stealthrank_orders": 2, "test_every": 2, "test_orders": 1}  # fmt: skip
 
 
@@ -133,7 +134,8 @@ def test_steps_against_the_tokens_that_a_tiny_model_runs(method, objective, tiny
 
     engine = tiny_model("llama")
     own = {"sts": "sts", "random_search": "sts", "stealthrank": "stealthrank"}[method]
-    params, chosen = small(white_box=[method], **{f"{own}_steps": 11, f"{own}_orders": 11, f"{own}_tokens": 4}, test_every=11, objective=objective)
+    budget = {f"{own}_steps": 11, f"{own}_orders": 11, f"{own}_tokens": 4, "test_every": 11}
+    params, chosen = small(white_box=[method], objective=objective, **budget)
     chosen = [catalog.Selected(_short(chosen[0].list), (2,))]  # four items have twelve odd orders: eleven to search under, one held out
     for module in (workload, edit_workload):
         monkeypatch.setattr(module, "tokens", lambda text: len(engine.tokenizer(text, add_special_tokens=False)["input_ids"]))

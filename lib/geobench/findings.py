@@ -9,9 +9,9 @@ from pathlib import Path
 from geobench import multiplicity, stats
 from geobench.errors import GeoBenchError, came
 from geobench.reproduce import read_params
+from geobench.search.defences.tables import MEAN
 from geobench.tables import read_table
 from geobench.variants import ORDER, method_of
-from geobench.search.defences.tables import MEAN
 
 COUNT = re.compile(r"n|n_\w+|lists|items|targets|items per list|rankings|lines|files|line|step|median words")
 

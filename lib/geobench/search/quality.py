@@ -61,7 +61,8 @@ def quality_rows(search: SearchRun) -> list[dict]:
 def _public_rows(search: SearchRun) -> list[dict]:
     """One row per rewritten public query and condition: the last rewrite that it was judged by; a step without a valid reply, or that was
     never reached, has sub-scores of 0."""
-    steps, threshold = {(r["name"], r["step"]): r for r in read_records(search.folder / "public_rewrites.jsonl")}, search.p.search_gate_threshold
+    threshold = search.p.search_gate_threshold
+    steps = {(r["name"], r["step"]): r for r in read_records(search.folder / "public_rewrites.jsonl")}
     measured = {(r["name"], r["condition"], r["text"]): r["parts"] for r in read_records(search.folder / "public_gate.jsonl")}
     rows = []
     for name in dict.fromkeys(name for name, _ in steps):
