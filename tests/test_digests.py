@@ -77,6 +77,36 @@ def test_an_own_list_counts(tmp_path, monkeypatch):
     assert digest(params, tmp_path / "run", "01_data") != before
 
 
+@pytest.mark.parametrize("file", ["nouns.yaml", "sources.yaml"])
+def test_a_changed_query_noun_and_a_changed_pin_count(tmp_path, monkeypatch, file):
+    params = load("smoke")
+    monkeypatch.setattr(paths, "EMBEDDED", tmp_path)
+    monkeypatch.setattr(paths, "SOURCES", tmp_path / "sources.yaml")
+    (tmp_path / file).write_text('"kitchen/chef knife": "chef knife"')
+    before = digest(params, tmp_path / "run", "01_data")
+    (tmp_path / file).write_text('"kitchen/chef knife": "knife"')
+    assert digest(params, tmp_path / "run", "01_data") != before
+
+
+def test_weights_trained_again_into_the_same_folder_count_where_they_are_used(tmp_path):
+    name, weights = f"path:{tmp_path}:attention", tmp_path / "model.safetensors"
+    params = load("smoke", {"rankers": [name], "main_ranker": name, "judge": f"path:{tmp_path}"})
+    used = ("05_ranking", "06_detection", "09_evaluation_ladder", "04_rewrites", "07_statistics")
+    made = {}
+    for text in ("one", "two"):
+        weights.write_text(text)
+        made[text] = {notebook: digest(params, tmp_path / "run", notebook) for notebook in used}
+    assert [made["one"][n] != made["two"][n] for n in used] == [True, True, False, False, False]
+
+
+def test_a_trained_guards_weights_count(tmp_path):
+    params, weights = load("smoke", {"search_guard_folder": str(tmp_path)}), tmp_path / "model.safetensors"
+    weights.write_text("one")
+    before = digest(params, tmp_path / "run", "14_defences")
+    weights.write_text("two")
+    assert digest(params, tmp_path / "run", "14_defences") != before
+
+
 def test_a_notebooks_outputs_are_what_it_wrote_and_the_records_that_it_left_complete(tmp_path):
     for name in ("tables/old.csv", "edits/sts.jsonl", "edits/.checkpoints/sts/x", "ranks/bm25/sts.jsonl", "status.json"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -57,13 +57,13 @@ def test_a_checkpoint_is_resumed_only_under_its_own_parameters(work, monkeypatch
 
 
 def test_force_clears_checkpoints(work, tmp_path):
-    from geobench import runner
+    from geobench.clearing import clear
 
     file = work.folder / "edits" / ".checkpoints" / "sts__m" / "x" / "1.safetensors"
     file.parent.mkdir(parents=True)
     for kept in (file, work.folder / "edits" / "sts__m.jsonl", work.folder / "edits" / "fluency__m.jsonl"):
         kept.write_text("")
-    runner._clear(runner.Plan("smoke", "r", work.params, ["02_white_box"], force=True))
+    clear(work.folder, ["02_white_box"])
     assert sorted(f.name for f in (work.folder / "edits").rglob("*") if f.is_file()) == ["fluency__m.jsonl"]
 
 

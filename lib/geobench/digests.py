@@ -5,14 +5,18 @@ import json
 from pathlib import Path
 
 from geobench import paths
+from geobench.models import spec
 from geobench.params import Params
 
 SEARCH = "11"  # first notebook of the search track, which needs no catalog and no edits
 
 
 def digest(params: Params, folder: Path, name: str) -> str:
-    """Hex digest of a notebook's parameters, its code, the library and the files that it reads from the run's `folder`."""
-    h = hashlib.sha256(json.dumps(params.identity(), sort_keys=True).encode())
+    """Hex digest of a notebook's parameters, its models, its code, the library and the files that it reads from the run's `folder`."""
+    from geobench.preflight import needed_models
+
+    models = [spec(model).identity() for model in needed_models(params, [name])]
+    h = hashlib.sha256(json.dumps([params.identity(), models], sort_keys=True).encode())
     code = [paths.NOTEBOOKS / f"{name}.ipynb", *sorted((paths.ROOT / "lib").rglob("*.py")), *sorted(paths.PARAMS.rglob("*.yaml"))]
     external = [paths.ROOT / file for file in params.external_edits]
     for file in (*code, *external, *(_searched(params, folder, name) if name >= SEARCH else _ranked(params, folder, name))):
@@ -22,10 +26,11 @@ def digest(params: Params, folder: Path, name: str) -> str:
 
 
 def _ranked(params: Params, folder: Path, name: str) -> list[Path]:
-    """What the ranking track's notebooks read: in 01 the embedded lists (public ones are pinned), then the catalog; edits from 05 on, ranks
-    and scores from 07 on, other people's records in 09 and 10."""
+    """What the ranking track's notebooks read: in 01 the embedded lists and their nouns, and what pins the public ones; then the catalog;
+    edits from 05 on, ranks and scores from 07 on, other people's records in 09 and 10."""
     if name < "02":
-        return [file for dataset in params.datasets for file in sorted((paths.EMBEDDED / dataset).glob("*.jsonl"))]
+        lists = [file for dataset in params.datasets for file in sorted((paths.EMBEDDED / dataset).glob("*.jsonl"))]
+        return [*lists, paths.EMBEDDED / "nouns.yaml", paths.SOURCES]
     patterns = [*(["edits/*.jsonl"] if name >= "05" else []), *(["ranks/*/*.jsonl", "scores/*.jsonl"] if name >= "07" else [])]
     files = [folder / "catalog.jsonl", *(file for pattern in patterns for file in sorted(folder.glob(pattern)))]
     if name[:2] in ("09", "10"):
@@ -44,13 +49,15 @@ def _searched(params: Params, folder: Path, name: str) -> list[Path]:
     own = paths.ROOT / params.search_corpus
     files = [*sorted(embedded), own / "instances.jsonl", own / "training.jsonl"]
     files += sorted(f for f in Path(params.search_folder).rglob("*test*") if f.is_file()) if params.search_folder else []
-    files += [Path(params.search_guard_folder) / "guard.json"] if params.search_guard_folder else []
+    kept = ("guard.json", "prototypes.safetensors", "model.safetensors")
+    files += [paths.ROOT / params.search_guard_folder / file for file in kept] if params.search_guard_folder else []
     files += [search / "instances.jsonl", search / "training.jsonl"] if name >= "12" else []
     files += [grading.LABELS, *sorted(search.glob("labels*.csv"))] if name[:2] == "12" else []
     if name >= "14":
         files += [search / "guard" / "guard.json", search / "contexts.jsonl", *sorted(search.glob("answers/*.jsonl"))]
     if name >= "15":
-        files += [*sorted(search.glob("de*/*.jsonl")), search / "gate.jsonl", *sorted(folder.glob("edits/*.jsonl"))]
+        printed = paths.ROOT / "data" / "published" / "search_track.yaml"
+        files += [*sorted(search.glob("de*/*.jsonl")), search / "gate.jsonl", *sorted(folder.glob("edits/*.jsonl")), printed]
     return files
 
 
