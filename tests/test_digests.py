@@ -3,7 +3,7 @@
 import pytest
 
 from geobench import paths
-from geobench.digests import digest, files, outputs
+from geobench.digests import digest, files, intact, outputs, seal
 from geobench.params import load
 
 
@@ -116,3 +116,21 @@ def test_a_notebooks_outputs_are_what_it_wrote_and_the_records_that_it_left_comp
     (tmp_path / "tables/new.csv").write_text("2")
     assert outputs("01_data", before, files(tmp_path)) == ["tables/new.csv"]
     assert outputs("02_white_box", before, files(tmp_path)) == ["edits/sts.jsonl", "tables/new.csv"]
+
+
+def test_an_output_that_was_overwritten_is_no_longer_the_notebooks(tmp_path):
+    for name in ("tables/main.csv", "edits/tap.jsonl", "notebooks/05_ranking.ipynb", "search/embeddings.npz", "catalog.jsonl"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("one")
+    made = sorted(files(tmp_path))
+    kept = {"outputs": made, "sealed": seal(tmp_path, made)}
+    assert sorted(kept["sealed"]) == ["catalog.jsonl", "tables/main.csv"] and intact(tmp_path, kept)
+    for name in ("edits/tap.jsonl", "notebooks/05_ranking.ipynb", "search/embeddings.npz"):  # records grow, and refuse other conditions
+        (tmp_path / name).write_text("two")
+    assert intact(tmp_path, kept) and intact(tmp_path, {})
+    for name in kept["sealed"]:
+        (tmp_path / name).write_text("two")
+        assert not intact(tmp_path, kept)
+        (tmp_path / name).write_text("one")
+    (tmp_path / "edits/tap.jsonl").unlink()
+    assert not intact(tmp_path, kept)

@@ -69,7 +69,8 @@ RECORDS |= dict.fromkeys(("11", "12", "13", "14"), "search/")
 def files(folder: Path) -> dict[str, int]:
     """Time of change of each result file of a run, by path within it."""
     kinds = ("edits", "ranks", "scores", "ladder", "search", "tables", "figures", "notebooks")
-    found = (file for kind in kinds for file in (folder / kind).rglob("*") if file.is_file())
+    found = [file for kind in kinds for file in (folder / kind).rglob("*") if file.is_file()]
+    found += [file for file in (folder / "catalog.jsonl", folder / "released_per_target.csv") if file.exists()]
     return {str(file.relative_to(folder)): file.stat().st_mtime_ns for file in found if ".checkpoints" not in file.parts}
 
 
@@ -77,3 +78,18 @@ def outputs(name: str, before: dict[str, int], after: dict[str, int]) -> list[st
     """Files that a notebook wrote between two looks, and the records that it found complete: without them it is not reused."""
     mine = RECORDS.get(name[:2])
     return sorted(f for f, time in after.items() if before.get(f) != time or (mine and f.startswith(mine)))
+
+
+# what a notebook writes anew each time, so that one opened by hand with other parameters overwrites it; records know what made them
+WHOLE = ("tables/", "figures/", "catalog.jsonl", "released_per_target.csv", "search/instances.jsonl", "search/training.jsonl")
+
+
+def seal(folder: Path, made: list[str]) -> dict[str, str]:
+    """Digest of each file among a notebook's outputs that it wrote whole, to be kept in its manifest."""
+    return {file: hashlib.sha256((folder / file).read_bytes()).hexdigest()[:16] for file in made if file.startswith(WHOLE)}
+
+
+def intact(folder: Path, kept: dict) -> bool:
+    """Whether all outputs of a manifest are there, and those that it sealed are what they were."""
+    there = all((folder / file).exists() for file in kept.get("outputs", ()))
+    return there and seal(folder, kept.get("outputs", [])) == kept.get("sealed", {})

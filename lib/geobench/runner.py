@@ -9,7 +9,7 @@ import yaml
 
 from geobench import paths
 from geobench.clearing import clear
-from geobench.digests import digest, files, outputs
+from geobench.digests import digest, files, intact, outputs, seal
 from geobench.errors import GeoBenchError, nearest
 from geobench.locking import FolderLock
 from geobench.notebook import execute_notebook
@@ -91,8 +91,7 @@ def _execute(made: Plan, say) -> list[dict]:
         began = time.perf_counter()
         file = made.folder / "manifests" / f"{name}.json"
         kept = {} if made.force else _manifest(file, say)
-        there = all((made.folder / output).exists() for output in kept.get("outputs", ()))
-        if there and kept.get("digest") == digest(made.params, made.folder, name):
+        if intact(made.folder, kept) and kept.get("digest") == digest(made.params, made.folder, name):
             state, seconds = "reused", kept.get("seconds", 0.0)
         else:
             say(f"[{n}/{len(made.chosen)}] {name} ...")
@@ -102,6 +101,7 @@ def _execute(made: Plan, say) -> list[dict]:
             state, seconds = "ran", round(time.perf_counter() - began, 1)
             row = {"notebook": name, "digest": digest(made.params, made.folder, name), "seconds": seconds, **_ran_on(made.folder)}
             row["outputs"] = outputs(name, before, files(made.folder))
+            row["sealed"] = seal(made.folder, row["outputs"])
             put(file, json.dumps(row, indent=1, sort_keys=True) + "\n")
         rows.append({"notebook": name, "state": state, "seconds": seconds})
         left = (time.perf_counter() - start) / n * (len(made.chosen) - n)
