@@ -30,7 +30,7 @@ class GenerateRanker:
         form = {"structure": self.structure, "form": prompt_sha("ranking_structured")} if self.structure else {}
         return {
             **self.engine.identity(), "read_out": "generate", "prompt": prompt_sha("ranking"), "parse_mode": self.parse_mode,
-            **self.decoding.identity(), **form,
+            "replies": "whole", **self.decoding.identity(), **form,
         }
 
     def messages(self, job: Job, order: tuple[int, ...]) -> list[dict]:
@@ -54,7 +54,7 @@ class GenerateRanker:
             asks = [(n, order) for n, job in enumerate(window) for order in job.orders]
             replies = self.engine.generate(
                 [self.messages(window[n], order) for n, order in asks], self.decoding, names=[window[n].name for n, _ in asks],
-                stop=lambda i, text: enough(text, len(asks[i][1])), alike=[(window[n].list.key, order) for n, order in asks],
+                alike=[(window[n].list.key, order) for n, order in asks],
                 **self._form(window, asks),
             )
             for n, job in enumerate(window):
@@ -82,8 +82,3 @@ class GenerateRanker:
 
 def _shown(names: list[str], order: tuple[int, ...]) -> list[str]:
     return [names[i] for i in order]
-
-
-def enough(text: str, size: int) -> bool:
-    """Whether the reply has more finished lines than a list and a preamble need."""
-    return text.endswith("\n") and sum(bool(line.strip()) for line in text.splitlines()) >= size + 3
