@@ -7,7 +7,7 @@ from geobench.search.structured import json_object
 @pytest.mark.parametrize(
     "reply",
     ['{"a": 1}', 'Sure:\n```json\n{"a": 1}\n```', '<think>{"b": 2}</think>{"a": 1} and more', 'Not {this} but {"a": 1}', '{} {"a": 1}',
-     '<think>{"a": 1}'],
+     '<think>{"a": 1}', 'perhaps {"b": 2}?</think>{"a": 1}'],
 )
 def test_the_object_is_found(reply):
     assert json_object(reply) == {"a": 1}

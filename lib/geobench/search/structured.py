@@ -9,7 +9,8 @@ from geobench.errors import GeoBenchError, came
 def json_object(reply: str) -> dict:
     """The first complete JSON object of a reply (code fences and thinking are skipped); GeoBenchError where there is none."""
     thought, end, rest = reply.rpartition("</think>")  # what does not end is no thinking, and is not looked for
-    text = re.sub(r"<think>.*?</think>", "", thought + end, flags=re.DOTALL) + rest
+    opened = "<think>" in thought  # else the prompt had opened it, and all before its end is thinking
+    text = (re.sub(r"<think>.*?</think>", "", thought + end, flags=re.DOTALL) if opened else "") + rest
     decoder = json.JSONDecoder(strict=False)
     for match in re.finditer(r"\{", text):
         try:

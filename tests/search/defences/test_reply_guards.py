@@ -37,7 +37,7 @@ def test_llama_guard_reads_whole_replies_only(reply, risk, codes):
     "reply, risk",
     [
         ("yes", False), ("Yes.", False), ("no", True), ("No, it is not supported", True), ("Answer: no", True), ("", None),
-        ("The answer is no", None), ("yes no", None), ("nothing supports it", None),
+        ("<think>No? It says so.</think>\nyes", False), ("The answer is no", None), ("yes no", None), ("nothing supports it", None),
     ],
 )  # fmt: skip
 def test_self_check_yes_is_grounded_the_opposite_polarity(reply, risk):

@@ -7,6 +7,7 @@ A reply without the expected mark is unparsed here; each model's own leniency is
 
 import re
 
+from geobench.engines.reply import without_thinking
 from geobench.errors import GeoBenchError, came, nearest
 from geobench.models import open_model
 from geobench.prompts import load_prompt, prompt_sha, render
@@ -35,7 +36,7 @@ def parse_llama_guard(reply: str) -> Decision:
 
 def parse_nemo(reply: str) -> Decision:
     """Grounded (no risk) where one of the first two words is yes, risk where one is no; both or neither: unparsed."""
-    words = {w.lower() for w in re.findall(r"[A-Za-z]+", " ".join(reply.split()[:2]))}
+    words = {w.lower() for w in re.findall(r"[A-Za-z]+", " ".join(without_thinking(reply).split()[:2]))}
     yes, no = "yes" in words, "no" in words
     return Decision(no if yes != no else None, "yes_is_grounded", None, reply, "")
 
