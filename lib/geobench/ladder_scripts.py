@@ -101,8 +101,9 @@ class Scripts:
             todo = [job for key, job in jobs.items() if key not in records.done]
             for job, ranking in ranker.rank(todo) if todo else ():
                 ranks = ranking.ranks if job.target is None else [row[job.target - 1] for row in ranking.ranks]
+                said = {k: v for k in ("status", "replies", "finish") if (v := getattr(ranking, k))}
                 records.append({"dataset": job.list.dataset, "list": job.list.name, "target": job.target, "variant": job.variant,
-                                "text_sha": sha(job.text) if job.text else None, "orders": job.orders, "ranks": ranks})  # fmt: skip
+                                "text_sha": sha(job.text) if job.text else None, "orders": job.orders, "ranks": ranks} | said)  # fmt: skip
             return [records.done[key] for key in jobs]
 
     def _jobs(self, selection: str):

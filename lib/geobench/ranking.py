@@ -55,9 +55,9 @@ def rank_all(run: Run, name: str) -> None:
         jobs = list(_jobs(run, wanted, books, rule))
         cut = _cut(name, run_units(p, partial(_fit, p, name), jobs, models, _place))
         for (own, job), (ranking, broken), _ in run_units(p, partial(_rank, p, name), jobs, models, _place):
-            withheld = {"finish": ranking.finish} if "filtered" in (ranking.finish or ()) else {}
+            ended = {"finish": ranking.finish} if ranking.finish else {}
             noted = {"control_tokens": broken, "cut": cut.get(job.name)}
-            books[job.variant].append(_record(job, own, ranking) | withheld | {k: v for k, v in noted.items() if v})
+            books[job.variant].append(_record(job, own, ranking) | ended | {k: v for k, v in noted.items() if v})
 
 
 def _cut(name: str, fitted) -> dict[str, list[str]]:

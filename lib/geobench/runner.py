@@ -15,6 +15,7 @@ from geobench.locking import FolderLock
 from geobench.notebook import execute_notebook
 from geobench.params import RESULT_FREE, Params, load
 from geobench.records import differences
+from geobench.reparsing import refresh
 from geobench.reproduce import manifest, manifests, read_params, run_folder
 from geobench.tables import put
 
@@ -85,6 +86,8 @@ def _execute(made: Plan, say) -> list[dict]:
     if made.force:
         clear(made.folder, made.chosen)
     _borrow(made, say)
+    for line in refresh(made.folder):
+        say(line)
     put(made.folder / "params.yaml", yaml.safe_dump(made.params.model_dump(), sort_keys=False, allow_unicode=True))
     rows, start = [], time.perf_counter()
     for n, name in enumerate(made.chosen, 1):

@@ -13,7 +13,7 @@ from geobench.engines.chat_prompt import ChatPrompts
 from geobench.errors import GeoBenchError
 from geobench.parsing import STATUSES
 from geobench.rankers.base import Job, Ranking
-from geobench.rankers.generate import GenerateRanker
+from geobench.rankers.generate import GenerateRanker, read_reply
 
 
 def spans(size: int, window: int, stride: int | None = None) -> list[tuple[int, int]]:
@@ -97,7 +97,7 @@ class WindowRanker(GenerateRanker):
         replies = self.engine.generate(prompts, self.decoding, names=names, **self._form(group, asks))
         for (walk, begin, end), (n, shown), reply in zip(moves, asks, replies):
             listed = group[n].names()
-            parsed = self.read(reply, [listed[i] for i in shown])
+            parsed = read_reply(reply.text, [listed[i] for i in shown], reply.finish, self.parse_mode, self.structure)
             walk.take(begin, end, parsed.order, reply, parsed.status)
 
 
