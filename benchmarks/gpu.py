@@ -12,9 +12,9 @@ import time
 
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
-from white_box_search import VERIFY
+from white_box_search import screened_best
 
-from geobench.kernels import candidates
+from geobench.kernels import candidates, decoder
 from geobench.kernels.cache import Cache
 from geobench.kernels.readout import read_out
 
@@ -74,13 +74,14 @@ def main(argv: list[str] | None = None) -> int:
     past = candidates.prefix(model, head)
     base, gradient = timed(lambda: candidates.incumbent(model, past, slot, tail, goal))
     exact, exact_seconds = timed(lambda: candidates.candidate_losses(model, past, slots, tail, goal, base=base))
-    (best, loss), screened_seconds = timed(lambda: candidates.best_candidate(model, past, base, slots, tail, goal, verify=VERIFY))
+    (loss, best), screened_seconds = timed(lambda: screened_best(model, past, base, slots, tail, goal))
     few = slots[:64]
     plain, plain_seconds = timed(lambda: plain_losses(model, head, few, tail, goal, 16))
     worst = max(abs(a - b) for a, b in zip(exact, plain))
     apart = max(worst, abs(loss - exact[best])) / max(map(abs, plain))
     peak = torch.cuda.max_memory_allocated() / 2**30 if torch.cuda.is_available() else None
-    _, read_seconds = timed(lambda: read_out(model, past, torch.tensor([*slot, *tail], device=model.device), ids[:8], ids[8:16]), 5)
+    rest, heads = torch.tensor([[*slot, *tail]], device=model.device), decoder.all_heads(model)
+    _, read_seconds = timed(lambda: read_out(model, past, rest, ids[:8], ids[8:16], heads), 5)
     cache = Cache(model, [head] * 16, 40)
     _, step_seconds = timed(lambda: cache.step([5] * 16), 16)
     print(json.dumps({

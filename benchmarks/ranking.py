@@ -62,8 +62,8 @@ def recomputed(ranker, work) -> list:
             with torch.inference_mode():
                 query, neutral = (
                     decoder.forward(
-                        model, torch.tensor([ids + asked]), read=torch.arange(len(ids), len(ids) + len(asked)), only_attention=True
-                    ).attention[:, : len(ids)].mean(0)
+                        model, torch.tensor([ids + asked]), read=torch.arange(len(ids), len(ids) + len(asked)), heads=ranker.heads
+                    ).attention[0, :, : len(ids)].mean(0)
                     for asked in ranker.queries(job)
                 )  # fmt: skip
                 shown = item_scores(query - neutral, spans).tolist()

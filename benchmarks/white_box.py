@@ -127,7 +127,7 @@ def screened(asked) -> dict:
     engine, words, here, slot = stage()
     base, gradient = timed(lambda: candidates.incumbent(engine.model, here.past, slot, here.tail, here.goal))
     slots = drawn(slot, base.gradient, words, asked.candidates or 128, 0)
-    (best, loss), seconds = timed(lambda: candidates.best_candidate(engine.model, here.past, base, slots, here.tail, here.goal, verify=8))
+    (loss, best), seconds = timed(lambda: found.screened_best(engine.model, here.past, base, slots, here.tail, here.goal))
     again = candidates.candidate_losses(engine.model, here.past, [slots[best]], here.tail, here.goal)[0]
     row = {"part": "screened", "candidates": len(slots), "gradient": gradient, "step": gradient + seconds}
     row["failed"] = abs(again - loss) > 1e-4

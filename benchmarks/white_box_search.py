@@ -13,6 +13,17 @@ VERIFY = 8  # of screened candidates, computed exactly
 TARGETS = [(number, place) for number in range(6) for place in (1, 4)]  # (list, item), the embedded lists in the catalog's order
 
 
+def screened_best(model, past, base, slots, tail, goal, kernel=None) -> tuple[float, int]:
+    """(exact loss, number) of the best candidate when only the best few screened ones are computed exactly."""
+    from geobench.kernels import candidates
+
+    kernel = kernel or candidates
+    screened = kernel.screened_losses(model, past, base, slots, tail, goal)
+    return candidates.verified(
+        screened, VERIFY, lambda numbers: kernel.candidate_losses(model, past, [slots[n] for n in numbers], tail, goal, base=base)
+    )[0]
+
+
 def say(row: dict) -> dict:
     print(json.dumps(row), file=sys.stderr, flush=True)
     return row
@@ -97,7 +108,7 @@ def random_search(asked, stage, drawn) -> dict:
     """Each attack against random token search that runs until it has spent as many forward tokens (a backward counts as two)."""
     import pandas as pd
 
-    from geobench.stats import cluster_bootstrap
+    from geobench.stats import cluster_mean
 
     rows = []
     for method in asked.methods:
@@ -106,7 +117,7 @@ def random_search(asked, stage, drawn) -> dict:
     frame, found = pd.DataFrame(rows), []
     for method, mine in frame.groupby("method"):
         for value in ("objective", "rank", "nats"):
-            gap = cluster_bootstrap(mine.assign(gap=mine[value] - mine[f"random_{value}"]), "gap")
+            gap = cluster_mean(mine.assign(gap=mine[value] - mine[f"random_{value}"]), "gap")
             found.append({"method": method, "value": value, "own": float((mine[value] - mine[f"start_{value}"]).mean()),
                           "random": float((mine[f"random_{value}"] - mine[f"start_{value}"]).mean()),
                           "difference": gap.mean, "lo": gap.lo, "hi": gap.hi, "targets": len(mine)})  # fmt: skip

@@ -29,12 +29,15 @@ def left(folder) -> set[str]:
 
 
 @pytest.mark.parametrize("name, gone", [
+    ("01_data", {"catalog.jsonl"}),
     ("03_black_box", {"edits/padding.jsonl", "edits/tap__m.jsonl", "edits/external__mine.jsonl"}),
     ("05_ranking", {"ranks/bm25/clean.jsonl"}),
+    ("07_statistics", {"tables/table_02_main.csv"}),
     ("09_evaluation_ladder", {"ladder/m__attention/numbered-own.jsonl"}),
     ("11_search_data", {"search/instances.jsonl", "search/gate.jsonl"}),
     ("12_search_answers", {"search/contexts.jsonl", "search/answers/m__generate.jsonl", "search/grades/j.jsonl"}),
     ("13_guard", {"search/guard/guard.json"}),
+    ("15_search_statistics", set()),
     ("14_defences", {"search/decisions/guard.jsonl", "search/defended/m.jsonl"}),
 ])  # fmt: skip
 def test_a_notebooks_records_and_no_other_file(folder, name, gone):
@@ -44,7 +47,7 @@ def test_a_notebooks_records_and_no_other_file(folder, name, gone):
 
 def test_nothing_made_by_hand_goes_whatever_is_chosen(folder):
     clear(folder, runner.notebooks())
-    assert left(folder) == BY_HAND | {"catalog.jsonl", "tables/table_02_main.csv"}
+    assert left(folder) == BY_HAND
 
 
 def test_the_ladder_ranks_anew_under_other_orders_after_force(kitchen_run):

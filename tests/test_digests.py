@@ -134,3 +134,15 @@ def test_an_output_that_was_overwritten_is_no_longer_the_notebooks(tmp_path):
         (tmp_path / name).write_text("one")
     (tmp_path / "edits/tap.jsonl").unlink()
     assert not intact(tmp_path, kept)
+
+
+def test_what_another_notebook_writes_at_the_same_time_is_not_counted(tmp_path):
+    before = files(tmp_path)
+    wrote = ("ranks/bm25/sts.jsonl", "scores/judge.jsonl", "notebooks/05_ranking.ipynb", "notebooks/06_detection.ipynb",
+             "tables/table_18_auroc.csv", "tables/rankers.csv")  # fmt: skip
+    for name in wrote:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("1")
+    after = files(tmp_path)
+    assert outputs("05_ranking", before, after) == ["notebooks/05_ranking.ipynb", "ranks/bm25/sts.jsonl", "tables/rankers.csv"]
+    assert outputs("06_detection", before, after) == ["notebooks/06_detection.ipynb", "scores/judge.jsonl", "tables/table_18_auroc.csv"]

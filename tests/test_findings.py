@@ -79,10 +79,10 @@ def test_steps_and_counts_stay_whole_numbers(tmp_path):
 
 def test_pairs_differ_below_five_percent_and_gains_lie_above_zero(tmp_path):
     write_table(MAIN.assign(nrg_lo=[0.001, 0.0, -0.2, None], n_targets=[9, 12, 12, 3]), tmp_path / "tables", "table_02_main", "")
-    write_table(pd.DataFrame({"p_holm": [0.049, 0.05, 0.2, None]}), tmp_path / "tables", "table_17_all_contrasts", "")
+    write_table(pd.DataFrame({"p_adjusted": [0.049, 0.05, 0.2, None]}), tmp_path / "tables", "table_17_all_contrasts", "")
     found = numbers(tmp_path)
     assert (found["contrasts.n"], found["contrasts.differ"], found["main.above_zero"], found["run.targets"]) == (4, 1, 1, 12)
-    assert "1 of 4 pairs of variants differ at the 5 % level after Holm's correction." in sentences(tmp_path)
+    assert "1 of 4 pairs of variants differ at the 5 % level, adjusted over all pairs." in sentences(tmp_path)
 
 
 def test_of_equal_gains_the_last_name_stands_for_its_threat(tmp_path):
@@ -111,6 +111,9 @@ def test_parameters_that_the_text_quotes(tmp_path):
     (tmp_path / "params.yaml").write_text("orders: 3\nresamples: 50\nmain_ranker: bm25\nfalse_positive_rate: 0.1\nseed: 7\n")
     quoted = {"run.orders": 3, "run.resamples": 50, "run.main_ranker": "bm25", "run.false_positive_rate": 0.1}
     assert numbers(tmp_path) == {"run.name": tmp_path.name} | quoted
+    (tmp_path / "params.yaml").write_text("inference: published\n")
+    assert numbers(tmp_path)["run.intervals"] == "95 % intervals: percentiles over resampled lists, as published."
+    assert numbers(tmp_path)["run.tests"] == "p: Wald tests, adjusted over all pairs by Holm."
 
 
 def test_a_table_that_lacks_a_column_is_told_of(tmp_path):

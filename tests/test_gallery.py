@@ -15,9 +15,9 @@ from geobench.rank_correlation import rank_correlation_table
 @pytest.fixture(scope="module")
 def folder(study, tmp_path_factory):
     class Work:
-        folder = tmp_path_factory.mktemp("results") / "made"
+        folder, params = tmp_path_factory.mktemp("results") / "made", study.params()
 
-    targets, wide, params = study.targets(), study.scores(), study.params()
+    targets, wide, params = study.targets(), study.scores(), Work.params
     Work.folder.mkdir()
     targets.to_csv(Work.folder / "per_target.csv", index=False)
     wide.to_csv(Work.folder / "scores.csv", index=False)

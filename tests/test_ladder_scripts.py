@@ -1,8 +1,9 @@
 import pytest
 
-from geobench import run
+from geobench import catalog, run
 from geobench.attacks.base import Task
 from geobench.editing import make_edits
+from geobench.ladder import PARTS
 from geobench.ladder_factors import FACTORS
 from geobench.ladder_scripts import Scripts, checkpoints, chosen_edits, script_ladders, scripted
 from geobench.params import load
@@ -47,7 +48,7 @@ class Fixed:
 def made(tmp_path, monkeypatch, **values):
     """A run of one list and one target with the controls' edits, and a ranker that ranks by place."""
     base = {"datasets": ["kitchen"], "lists_per_dataset": 1, "ladder_targets": 1, "ladder_variants": ["padding"],
-            "ladder_rankers": None}  # fmt: skip
+            "ladder_rankers": None, "ladder_lists": None, "ladder_parts": [*PARTS]}  # fmt: skip
     work = run.Run(tmp_path / "r", load("smoke", base | values))
     work.choose()
     make_edits(work, ["injection", "padding"])
@@ -131,3 +132,31 @@ def test_best_of_all_counts_the_best_rank_under_the_script_itself(tmp_path, monk
     gain = (task.target - 1) / (len(task.list) - 1)
     script = "objects; recommendation; llama-2"
     assert gain > 0 and first[[f"best of all; {script}", f"last; {script}", f"held out; {script}"]].tolist() == [gain, gain, 0]
+
+
+def test_the_protocols_own_script_takes_the_runs_ranks(tmp_path, monkeypatch):
+    """Ranks of the same ranker, text and orders; a text or an order that the run has not ranked is ranked, and so is every other script."""
+    work = made(tmp_path, monkeypatch, ladder_variants=["injection", "padding"], ladder_targets=None, targets_per_list=2)
+    scripts = Scripts(work, "smollm2-135m:attention")
+    (one,) = work.selected
+    orders, folder = scripts.rule.orders(one.list, None), work.folder / "ranks" / "smollm2-135m.attention"
+    shown = {"kind": "ranks", "ranker": {"model": "fixed"}, "catalog": catalog.catalog_sha(work.selected)}
+    head = {"dataset": one.list.dataset, "list": one.list.name, "orders": orders}
+    with Records(folder / "clean.jsonl", shown) as records:
+        records.append(head | {"target": None, "ranks": [[9] * len(one.list)] * len(orders)})
+    first, second = (next(r for r in work.edits()["padding"] if r["target"] == t) for t in sorted(one.targets))
+    with Records(folder / "padding.jsonl", shown) as records:
+        records.append(head | {"target": first["target"], "text_sha": run.sha(first["text"]), "ranks": [7] * len(orders)})
+        records.append(head | {"target": second["target"], "text_sha": "of an older text", "ranks": [7] * len(orders)})
+    with Records(folder / "injection.jsonl", shown | {"ranker": {"model": "another"}}) as records:
+        text = next(r["text"] for r in work.edits()["injection"] if r["target"] == first["target"])
+        records.append(head | {"target": first["target"], "text_sha": run.sha(text), "ranks": [7] * len(orders)})
+    asked, rank = [], Fixed.rank
+    monkeypatch.setattr(Fixed, "rank", lambda self, jobs: rank(self, (asked.append((j.variant, j.target)) or j for j in jobs)))
+    taken = scripts._records(SHARED)
+    seven = [r for r in taken if r["ranks"] == [7] * len(orders)]
+    assert [(r["variant"], r["target"]) for r in seven] == [("padding", first["target"])] and taken[0]["ranks"][0][0] == 9
+    assert sorted(asked) == [("injection", t) for t in sorted(one.targets)] + [("padding", second["target"])]
+    asked.clear()
+    scripts._records(SHARED | {"query": "recommendation"})
+    assert len(asked) == 5

@@ -15,7 +15,8 @@ def test_runs_are_merged_and_ranked_per_threat_model(study, tmp_path):
     black = pd.read_csv(tmp_path / "out" / "black-box.csv")
     assert list(black["variant"]) == ["tap__m", "zero_shot__m"] and list(black["place"]) == [1, 2]
     assert list(black["nrg"]) == [0.625, 0.0] and list(black["run"]) == ["ours", "theirs"]
-    assert 0.5 <= black["nrg_lo"][0] < 0.625 < black["nrg_hi"][0] <= 1
+    assert black["nrg_lo"][0] == pytest.approx(0.625 - 3.182446 * 0.125, abs=1e-6)  # t with 3 degrees of freedom
+    assert black["nrg_hi"][0] == 1  # cut
     every = pd.read_csv(tmp_path / "out" / "leaderboard.csv")
     assert list(every["threat"]) == ["black-box", "black-box", "control", "external"]  # the shared injection comes once
     assert "zero_shot__m" in page.read_text()
@@ -30,7 +31,7 @@ def test_a_variant_with_other_ranks_is_told_apart(study, tmp_path):
 def test_equal_means_share_a_place(study, tmp_path):
     leaderboard([study.submission(tmp_path / "a", {"injection": [1, 1, 1, 1], "padding": [1, 1, 1, 1]})], tmp_path / "out")
     control = pd.read_csv(tmp_path / "out" / "control.csv")
-    assert list(control["place"]) == [1, 1] and list(control["places"]) == [1, 1]
+    assert list(control["place"]) == [1, 1] and list(control["places"]) == ["1 to 2", "1 to 2"]
 
 
 def test_text_from_submissions_is_escaped(study, tmp_path):
@@ -41,8 +42,10 @@ def test_text_from_submissions_is_escaped(study, tmp_path):
 
 def test_places_are_a_range_where_lists_disagree():
     rows = [{"dataset": "d", "list": f"l{n}", "target": 1, "variant": v, "nrg": g}
-            for v, gains in {"a": [1, 0, 1, 0], "b": [0, 1, 0, 1], "c": [-1, -1, -1, -1]}.items() for n, g in enumerate(gains)]  # fmt: skip
+            for v, gains in {"a": [1, 0] * 4, "b": [0, 1] * 4, "c": [-1] * 8}.items() for n, g in enumerate(gains)]  # fmt: skip
     assert places(pd.DataFrame(rows)) == {"a": "1 to 2", "b": "1 to 2", "c": "3"}
+    few = [row for row in rows if row["list"] < "l4"]  # no adjusted p below 1/8 from four lists
+    assert places(pd.DataFrame(few)) == dict.fromkeys("abc", "1 to 3")
 
 
 def test_the_same_ranks_of_other_texts_are_not_the_same_variant(study, tmp_path):
@@ -53,7 +56,7 @@ def test_the_same_ranks_of_other_texts_are_not_the_same_variant(study, tmp_path)
     leaderboard(runs, tmp_path / "out")
     made = pd.read_csv(tmp_path / "out" / "control.csv")
     assert list(zip(made["variant"], made["run"], made["places"])) == [
-        ("injection @a", "a", 1), ("injection @b", "b", 1), ("padding", "a", 3)]  # fmt: skip
+        ("injection @a", "a", "1 to 3"), ("injection @b", "b", "1 to 3"), ("padding", "a", "1 to 3")]  # fmt: skip
 
 
 def test_each_run_has_its_own_judges_auroc_and_another_judges_counts_as_none(study, tmp_path):
@@ -80,7 +83,7 @@ def test_an_edit_whose_original_no_judge_has_scored_is_named(study, tmp_path):
         leaderboard([run], tmp_path / "out")
 
 
-def test_variants_without_a_common_target_have_no_range(study, tmp_path):
+def test_variants_without_a_common_target_are_not_told_apart(study, tmp_path):
     lists = study.five_items()
     run = study.submission(tmp_path / "a", {"injection": [1, 1, 1, 1], "padding": [5, 5, 5, 5]}, chosen=lists)
     for variant, kept in (("injection", slice(0, 2)), ("padding", slice(2, 4))):
@@ -89,7 +92,7 @@ def test_variants_without_a_common_target_have_no_range(study, tmp_path):
             file.write_text("\n".join([head, *rows[kept]]) + "\n")
     leaderboard([run], tmp_path / "out")
     made = pd.read_csv(tmp_path / "out" / "control.csv")
-    assert list(made["places"]) == ["--", "--"] and list(made["n_lists"]) == [2, 2] and list(made["nrg"]) == [1.0, 0.0]
+    assert list(made["places"]) == ["1 to 2", "1 to 2"] and list(made["n_lists"]) == [2, 2] and list(made["nrg"]) == [1.0, 0.0]
 
 
 def test_it_goes_where_results_go(study, tmp_path, monkeypatch):
@@ -100,11 +103,11 @@ def test_it_goes_where_results_go(study, tmp_path, monkeypatch):
     assert "bm25" in page and "&#34;seed&#34;: 0" in page and "Runs: mine." in page
 
 
-def test_places_of_equal_gains_in_other_sums_are_equal():
+def test_equal_gains_in_other_sums_are_not_told_apart():
     thirds = [0.1 + 0.2, 0.3, 0.3, 0.3]  # 0.30000000000000004
     rows = [{"dataset": "d", "list": f"l{n}", "target": 1, "variant": v, "nrg": g}
             for v, gains in {"a": thirds, "b": [0.3] * 4}.items() for n, g in enumerate(gains)]  # fmt: skip
-    assert places(pd.DataFrame(rows)) == {"a": "1", "b": "1"}
+    assert places(pd.DataFrame(rows)) == {"a": "1 to 2", "b": "1 to 2"}
 
 
 def test_close_means_do_not_share_a_place(study, tmp_path):

@@ -1,9 +1,12 @@
 """`python -m geobench`: each command reaches its function; a wrong name is one line and status 2."""
 
+import signal
+
 import pytest
 
 from geobench import paths
 from geobench.__main__ import main
+from geobench.errors import NotebooksFailed
 
 
 @pytest.fixture(autouse=True)
@@ -70,3 +73,20 @@ def test_lists_notebooks_and_profiles(capsys):
     assert main(["run", "--list"]) == 0
     said = capsys.readouterr().out
     assert "05_ranking" in said and "smoke" in said
+
+
+@pytest.mark.parametrize("raised, status, said", [
+    (NotebooksFailed("03_black_box stopped in cell 3: no\nnot run, because of that: 05_ranking"), 1,
+     "error: 03_black_box stopped in cell 3: no\nerror: not run, because of that: 05_ranking\n"),
+    (KeyboardInterrupt(signal.SIGTERM), 143, "stopped; everything finished is kept, the same command resumes\n"),
+    (KeyboardInterrupt(), 130, "stopped; everything finished is kept, the same command resumes\n"),
+    (OSError(28, "No space left on device", "r.jsonl"), 2,
+     "error: r.jsonl: No space left on device; everything finished is kept, the same command resumes\n"),
+])  # fmt: skip
+def test_how_a_run_ended_is_the_status_and_a_line_each(raised, status, said, results, capsys, monkeypatch):
+    def execute(_):
+        raise raised
+
+    monkeypatch.setattr("geobench.runner.execute", execute)
+    assert main(["run", "--only", "10"]) == status
+    assert capsys.readouterr().err == said

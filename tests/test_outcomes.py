@@ -3,7 +3,7 @@ import pytest
 
 from geobench.errors import GeoBenchError
 from geobench.operating_points import Point
-from geobench.outcomes import outcome_table, outcomes
+from geobench.outcomes import clipped, outcome_table, outcomes
 
 TARGETS = pd.DataFrame([
     {"variant": "tap", "dataset": "d", "list": lst, "target": 1, "nrg": nrg, "promote@0.1": p}
@@ -23,3 +23,9 @@ def test_flagged_edits_gain_nothing():
 def test_a_ranked_edit_without_a_score_is_named():
     with pytest.raises(GeoBenchError, match="d/y/1/tap: ranked, but no detector"):
         outcomes(TARGETS, WIDE.head(1), [Point("judge", {"judge": 2.0})])
+
+
+def test_ends_are_cut_to_what_a_value_can_be():
+    long = pd.DataFrame({"value": ["nrg", "success@0.1", "ppl_ratio", "nrg"], "lo": [-1.7, -0.2, -3.0, None], "hi": [1.9, 1.4, 9.0, None]})
+    made = clipped(long)
+    assert made["lo"][:3].tolist() == [-1, 0, -3] and made["hi"][:3].tolist() == [1, 1, 9] and made.loc[3, ["lo", "hi"]].isna().all()

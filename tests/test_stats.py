@@ -9,7 +9,7 @@ import pytest
 from geobench.errors import GeoBenchError
 from geobench.rank_correlation import rank_correlation_table
 from geobench.resampling import resample_counts
-from geobench.stats import Estimate, cluster_bootstrap, paired_difference, summarise, wald_p
+from geobench.stats import Estimate, cluster_mean, p_value, paired_difference, summarise
 
 
 def table(sizes, seed=0, **columns):
@@ -53,7 +53,7 @@ def loop(data, value, resamples, seed, weighting):
 @pytest.mark.parametrize("value", ["nrg", "success@0.1"])
 def test_equals_a_plain_loop_with_the_same_draws(weighting, value):
     data = table(SIZES)
-    estimate = cluster_bootstrap(data.sample(frac=1, random_state=1), value, 300, 5, weighting)
+    estimate = cluster_mean(data.sample(frac=1, random_state=1), value, 300, 5, weighting, "published")
     means = loop(data, value, 300, 5, weighting)
     low, high = np.percentile(means, [2.5, 97.5])
     got = (estimate.lo, estimate.hi, estimate.se)
@@ -67,7 +67,7 @@ def test_lists_of_one_item_agree_with_scipy():
     from scipy.stats import bootstrap
 
     data = table({"a": [1] * 60})
-    ours = cluster_bootstrap(data, "nrg", 5000, 0)
+    ours = cluster_mean(data, "nrg", 5000, 0, inference="published")
     theirs = bootstrap((data["nrg"].to_numpy(),), np.mean, n_resamples=5000, method="percentile", rng=0)
     np.testing.assert_allclose([ours.lo, ours.hi], theirs.confidence_interval, atol=0.02)
     assert ours.se == pytest.approx(theirs.standard_error, rel=0.05)
@@ -78,29 +78,29 @@ def test_two_lists_by_hand():
     data = pd.DataFrame(
         {"dataset": "a", "list": ["x", "x", "y", "y"], "target": [1, 2, 1, 2], "nrg": [0.0, 0.0, 1.0, 1.0]}
     )
-    estimate = cluster_bootstrap(data, "nrg", 4000, 0)
+    estimate = cluster_mean(data, "nrg", 4000, 0, inference="published")
     assert (estimate.mean, estimate.lo, estimate.hi, estimate.note) == (0.5, 0, 1, "")
     assert estimate.se == pytest.approx(math.sqrt(1 / 8), rel=0.05)
 
 
 def test_data_sets_count_equally_unless_targets_do():
     data = table({"a": [1, 1], "b": [4, 4]}, nrg=[1.0, 1.0] + [0.0] * 8)
-    assert cluster_bootstrap(data, "nrg", 50, 0).mean == 0.5
-    assert cluster_bootstrap(data, "nrg", 50, 0, "target").mean == pytest.approx(0.2)
+    assert cluster_mean(data, "nrg", 50, 0).mean == 0.5
+    assert cluster_mean(data, "nrg", 50, 0, "target").mean == pytest.approx(0.2)
 
 
 def test_a_data_set_of_one_list_has_no_interval():
-    estimate = cluster_bootstrap(table({"a": [8]}), "nrg", 100, 0)
+    estimate = cluster_mean(table({"a": [8]}), "nrg", 100, 0)
     assert math.isfinite(estimate.mean)
     assert all(map(math.isnan, (estimate.lo, estimate.hi, estimate.se)))
     assert estimate.note == "no interval: one list in a"
     assert (
-        cluster_bootstrap(table({"a": [8], "b": [3]}), "nrg", 100, 0).note == "no interval: one list in a, b"
+        cluster_mean(table({"a": [8], "b": [3]}), "nrg", 100, 0).note == "no interval: one list in a, b"
     )
 
 
 def test_the_overall_interval_names_data_sets_of_one_list():
-    estimate = cluster_bootstrap(table(SIZES), "nrg", 100, 0)
+    estimate = cluster_mean(table(SIZES), "nrg", 100, 0)
     assert estimate.lo < estimate.mean < estimate.hi
     assert estimate.note == "no variance between lists from c (one list)"
 
@@ -119,7 +119,7 @@ def test_summarise_shares_the_draws_of_all_variants():
     np.testing.assert_allclose(
         [w["mean"] - v["mean"], w.lo - v.lo, w.hi - v.hi, w.se - v.se], [1, 1, 1, 0], atol=1e-12
     )
-    alone = cluster_bootstrap(first, "success@0.1", 200, 3)
+    alone = cluster_mean(first, "success@0.1", 200, 3)
     assert rows.iloc[1][["mean", "lo", "hi", "se"]].tolist() == pytest.approx(
         [alone.mean, alone.lo, alone.hi, alone.se]
     )
@@ -152,9 +152,9 @@ def test_paired_difference_by_hand():
     first, second = table(SIZES), table(SIZES, seed=1)
     difference = paired_difference(first, second.sample(frac=1, random_state=0), "nrg", 300, 2)
     direct = first.assign(nrg=first["nrg"] - second["nrg"])
-    assert difference == cluster_bootstrap(direct, "nrg", 300, 2)
+    assert difference == cluster_mean(direct, "nrg", 300, 2)
     same = paired_difference(first, first, "nrg", 300, 2)
-    assert (same.mean, same.lo, same.hi, same.se, wald_p(same)) == (0, 0, 0, 0, 1)
+    assert (same.mean, same.lo, same.hi, same.se, p_value(same)) == (0, 0, 0, 0, 1)
 
 
 def test_paired_difference_takes_shared_targets_and_says_so():
@@ -168,15 +168,15 @@ def test_paired_difference_takes_shared_targets_and_says_so():
         paired_difference(table({"a": [2]}), table({"b": [2]}), "nrg", 50, 0)
 
 
-def test_wald_p():
+def test_p_value():
     def estimate(mean, se):
         return Estimate(mean, 0, 0, se, 1, 1, 1)
 
-    assert wald_p(estimate(1.959963984540054, 1)) == pytest.approx(0.05)
-    assert wald_p(estimate(-2, 1)) == pytest.approx(0.0455002638963584)
-    assert wald_p(estimate(0, 0)) == wald_p(estimate(1e-17, 1e-17)) == 1
-    assert math.isnan(wald_p(estimate(0.1, 0))) and math.isnan(wald_p(estimate(0.1, 1e-17)))  # no spread is no certainty
-    assert math.isnan(wald_p(estimate(0.1, math.nan)))
+    assert p_value(estimate(1.959963984540054, 1)) == pytest.approx(0.05)
+    assert p_value(estimate(-2, 1)) == pytest.approx(0.0455002638963584)
+    assert p_value(estimate(0, 0)) == p_value(estimate(1e-17, 1e-17)) == 1
+    assert math.isnan(p_value(estimate(0.1, 0))) and math.isnan(p_value(estimate(0.1, 1e-17)))  # no spread is no certainty
+    assert math.isnan(p_value(estimate(0.1, math.nan)))
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_wald_p():
 def test_bad_tables_are_refused(change, message):
     bad, good = change(table(SIZES, ranker="r", variant="v")), table(SIZES)
     with pytest.raises(GeoBenchError, match=message):
-        cluster_bootstrap(bad, "nrg", 50, 0)
+        cluster_mean(bad, "nrg", 50, 0)
     with pytest.raises(GeoBenchError, match=message):
         summarise(bad, ["nrg"], resamples=50)
     with pytest.raises(GeoBenchError, match=message):
@@ -201,9 +201,11 @@ def test_bad_tables_are_refused(change, message):
 
 def test_bad_settings_are_refused():
     with pytest.raises(GeoBenchError, match="weighting"):
-        cluster_bootstrap(table(SIZES), "nrg", 50, 0, "list")
+        cluster_mean(table(SIZES), "nrg", 50, 0, "list")
     with pytest.raises(GeoBenchError, match="resamples"):
-        cluster_bootstrap(table(SIZES), "nrg", 1, 0)
+        cluster_mean(table(SIZES), "nrg", 1, 0, inference="published")
+    with pytest.raises(GeoBenchError, match="expected inference `t` or `published`, got 'wald'"):
+        cluster_mean(table(SIZES), "nrg", inference="wald")
 
 
 def test_summary_feeds_the_rank_correlations():

@@ -1,10 +1,11 @@
-"""`python -m geobench run|export|compare|paper|report|leaderboard|replies|reparse|guard|doctor|weights`: the commands behind run_all.sh."""
+"""`python -m geobench run|export|compare|paper|report|leaderboard|replies|reparse|guard|heads|doctor|weights`: run_all.sh's commands."""
 
 import argparse
 import os
+import signal
 import sys
 
-from geobench.errors import GeoBenchError, printable
+from geobench.errors import GeoBenchError, NotebooksFailed, of_system, printable
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -52,6 +53,12 @@ def _readers(commands) -> None:
     guard.add_argument("--tau", type=float, metavar="T", help="another threshold")
     for name, what in (("paper", "write paper/build/ from a run (then `make -C paper`)"), ("report", "build a run's page anew")):
         commands.add_parser(name, help=what).add_argument("--run", default="smoke", metavar="NAME", help="results folder (default: smoke)")
+    heads = commands.add_parser("heads", help="choose the attention heads that a model's `attention` read-out reads")
+    heads.add_argument("--model", required=True, metavar="NAME", help="a model of params/models.yaml, or path:FOLDER")
+    heads.add_argument("--lists", metavar="FOLDER", help="calibration lists (default: data/embedded/calibration)")
+    heads.add_argument("--orders", type=int, default=6, metavar="K", help="orders per list (default: 6)")
+    heads.add_argument("--count", type=int, default=8, metavar="N", help="so many heads (default: 8)")
+    heads.add_argument("--depth", type=int, metavar="LAYERS", help="heads of the first layers only (default: two thirds of them)")
     board = commands.add_parser("leaderboard", help="rank the variants of several runs, ours and submitted ones")
     board.add_argument("runs", nargs="+", metavar="RUN", help="names under results/, or folders")
     board.add_argument("--to", metavar="DIR", help="folder to write to (default: results/leaderboard)")
@@ -83,13 +90,17 @@ def _run(args) -> int:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command; the exit status: 0 good, 2 for what the caller can mend (one line on standard error), 130 stopped."""
+    """Run one command; the exit status: 0 good, 1 a notebook failed, 2 what the caller can mend (one line on standard error), 128 and the
+    signal's number (130 for Ctrl-C) stopped."""
     args = _parser().parse_args(argv)
     os.environ.setdefault("TQDM_DISABLE", "1")  # no bars of libraries that load weights
     try:
         status = _command(args)
         sys.stdout.flush()
         return status
+    except NotebooksFailed as error:
+        print(*(printable(f"error: {line}") for line in str(error).splitlines()), sep="\n", file=sys.stderr)
+        return 1
     except GeoBenchError as error:
         print(printable(f"error: {error}"), file=sys.stderr)
         return 2
@@ -97,12 +108,11 @@ def main(argv: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except OSError as error:
-        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        print(printable(f"error: {what}; everything finished is kept, the same command resumes"), file=sys.stderr)
+        print(printable(f"error: {of_system(error)}; everything finished is kept, the same command resumes"), file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         print("stopped; everything finished is kept, the same command resumes", file=sys.stderr)
-        return 130
+        return 128 + (stop.args[0] if stop.args else signal.SIGINT)
 
 
 def _command(args) -> int:
@@ -133,6 +143,11 @@ def _command(args) -> int:
         from geobench.search.defences.scan import scan
 
         print(scan(args.file, args.model or str(run_folder(args.run) / "search" / "guard"), args.tau))
+        return 0
+    if args.command == "heads":
+        from geobench.head_choice import write_heads
+
+        print(write_heads(args.model, args.lists, args.orders, args.count, args.depth))
         return 0
     if args.command in ("paper", "report", "leaderboard"):
         print(_written(args))

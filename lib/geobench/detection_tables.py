@@ -21,7 +21,7 @@ def auroc_all(wide, params, detectors=("keyword", "perplexity", "judge", "traine
     parts = []
     for detector in (d for d in detectors if d in wide):
         scores = long_scores(wide, detector)
-        ends = auroc_intervals(scores, params.resamples, params.seed)[["variant", "auroc", "lo", "hi", "note"]]
+        ends = auroc_intervals(scores, params.resamples, params.seed, params.inference)[["variant", "auroc", "lo", "hi", "note"]]
         per_dataset = auroc_table(scores).drop(columns=["mean", "note"])
         parts.append(by_threat(per_dataset.merge(ends, on="variant")).assign(detector=detector))
     table = pd.concat(parts, ignore_index=True)
@@ -42,7 +42,7 @@ def passes_table(targets, wide, points, params):
     """Per variant and operating point: false-positive rate, flag rate, residual NRG, promoted and passed, with intervals."""
     originals = wide[wide["variant"] == "original"]
     rates = {p.name: realised(p, originals)["mean"] for p in points}
-    table = outcome_table(outcomes(targets, wide, points), params.resamples, params.seed, params.weighting)
+    table = outcome_table(outcomes(targets, wide, points), params.resamples, params.seed, params.weighting, params.inference)
     table.insert(2, "false_positive_rate", table["point"].map(rates))
     return by_threat(table)
 

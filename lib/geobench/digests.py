@@ -2,11 +2,14 @@
 
 import hashlib
 import json
+from contextlib import suppress
 from pathlib import Path
 
 from geobench import paths
+from geobench.dependences import FLOWS, makes, read
 from geobench.models import spec
 from geobench.params import Params
+from geobench.reproduce import notebook_of
 
 SEARCH = "11"  # first notebook of the search track, which needs no catalog and no edits
 
@@ -19,74 +22,77 @@ def digest(params: Params, folder: Path, name: str) -> str:
     h = hashlib.sha256(json.dumps([params.identity(), models], sort_keys=True).encode())
     code = [paths.NOTEBOOKS / f"{name}.ipynb", *sorted((paths.ROOT / "lib").rglob("*.py")), *sorted(paths.PARAMS.rglob("*.yaml"))]
     external = [paths.ROOT / file for file in params.external_edits]
-    for file in (*code, *external, *(_searched(params, folder, name) if name >= SEARCH else _ranked(params, folder, name))):
+    for file in (*code, *external, *_outside(params, folder, name), *read(name, folder)):
         content = file.read_bytes() if file.exists() else b""
         h.update(f"{file.name} {len(content)}\n".encode() + content)
     return h.hexdigest()
 
 
-def _ranked(params: Params, folder: Path, name: str) -> list[Path]:
-    """What the ranking track's notebooks read: in 01 the embedded lists and their nouns, and what pins the public ones; then the catalog;
-    edits from 05 on, ranks and scores from 07 on, other people's records in 09 and 10."""
-    if name < "02":
-        lists = [file for dataset in params.datasets for file in sorted((paths.EMBEDDED / dataset).glob("*.jsonl"))]
-        return [*lists, paths.EMBEDDED / "nouns.yaml", paths.SOURCES]
-    patterns = [*(["edits/*.jsonl"] if name >= "05" else []), *(["ranks/*/*.jsonl", "scores/*.jsonl"] if name >= "07" else [])]
-    files = [folder / "catalog.jsonl", *(file for pattern in patterns for file in sorted(folder.glob(pattern)))]
+def _outside(params: Params, folder: Path, name: str) -> list[Path]:
+    """What a notebook reads that no notebook makes: in 01 the embedded lists and their nouns, and what pins the public ones; other people's
+    records in 09 and 10; the corpus from 11 on; in 12 the readers' labels; in 15 what the paper printed."""
     if name[:2] in ("09", "10"):
         from geobench.released import record_files, released_folder
 
-        files += record_files(released_folder(params.released_dir))
-    return files
+        return record_files(released_folder(params.released_dir))
+    if name < "02":
+        lists = [file for dataset in params.datasets for file in sorted((paths.EMBEDDED / dataset).glob("*.jsonl"))]
+        return [*lists, paths.EMBEDDED / "nouns.yaml", paths.SOURCES]
+    return _searched(params, folder, name) if name >= SEARCH else []
 
 
 def _searched(params: Params, folder: Path, name: str) -> list[Path]:
-    """What the search track's read: the corpus; from 12 the chosen instances; in 12 the readers' labels; from 14 the guard and the
-    answers; in 15 the rest."""
-    from geobench.search import grading
-
-    embedded, search = (paths.ROOT / "data" / "embedded" / "search").glob("*.jsonl"), folder / "search"
-    own = paths.ROOT / params.search_corpus
+    embedded, own = (paths.ROOT / "data" / "embedded" / "search").glob("*.jsonl"), paths.ROOT / params.search_corpus
     files = [*sorted(embedded), own / "instances.jsonl", own / "training.jsonl"]
     files += sorted(f for f in Path(params.search_folder).rglob("*test*") if f.is_file()) if params.search_folder else []
     kept = ("guard.json", "prototypes.safetensors", "model.safetensors")
     files += [paths.ROOT / params.search_guard_folder / file for file in kept] if params.search_guard_folder else []
-    files += [search / "instances.jsonl", search / "training.jsonl"] if name >= "12" else []
-    files += [grading.LABELS, *sorted(search.glob("labels*.csv"))] if name[:2] == "12" else []
-    if name >= "14":
-        files += [search / "guard" / "guard.json", search / "contexts.jsonl", *sorted(search.glob("answers/*.jsonl"))]
+    if name[:2] == "12":
+        from geobench.search import grading
+
+        files += [grading.LABELS, *sorted((folder / "search").glob("labels*.csv"))]
     if name >= "15":
-        printed = paths.ROOT / "data" / "published" / "search_track.yaml"
-        files += [*sorted(search.glob("de*/*.jsonl")), search / "gate.jsonl", *sorted(folder.glob("edits/*.jsonl")), printed]
+        files.append(paths.ROOT / "data" / "published" / "search_track.yaml")
     return files
-
-
-# what a notebook fills, and leaves as it is once it is full
-RECORDS = {"05": "ranks/", "06": "scores/"} | dict.fromkeys(("02", "03", "04"), "edits/")
-RECORDS |= dict.fromkeys(("11", "12", "13", "14"), "search/")
 
 
 def files(folder: Path) -> dict[str, int]:
     """Time of change of each result file of a run, by path within it."""
+    found = {}
     kinds = ("edits", "ranks", "scores", "ladder", "search", "tables", "figures", "notebooks")
-    found = [file for kind in kinds for file in (folder / kind).rglob("*") if file.is_file()]
-    found += [file for file in (folder / "catalog.jsonl", folder / "released_per_target.csv") if file.exists()]
-    return {str(file.relative_to(folder)): file.stat().st_mtime_ns for file in found if ".checkpoints" not in file.parts}
+    for pattern in ("*.jsonl", "*.csv", *(f"{kind}/**/*" for kind in kinds)):
+        for file in folder.glob(pattern):
+            if file.suffix != ".partial" and ".checkpoints" not in file.parts and file.is_file():
+                with suppress(FileNotFoundError):  # another notebook has just removed or replaced it
+                    found[str(file.relative_to(folder))] = file.stat().st_mtime_ns
+    return found
 
 
 def outputs(name: str, before: dict[str, int], after: dict[str, int]) -> list[str]:
-    """Files that a notebook wrote between two looks, and the records that it found complete: without them it is not reused."""
-    mine = RECORDS.get(name[:2])
-    return sorted(f for f, time in after.items() if before.get(f) != time or (mine and f.startswith(mine)))
+    """Files that a notebook wrote between two looks, and its records, which it found complete: without them it is not reused.
+
+    Other notebooks may have written at the same time; what is known as another's is not counted.
+    """
+    return sorted(f for f, time in after.items() if makes(name, f) or (before.get(f) != time and not _of_another(name, f)))
+
+
+def _of_another(name: str, file: str) -> bool:
+    kind, _, rest = file.partition("/")
+    if kind == "notebooks":
+        return not rest.startswith(f"{name}.")
+    if kind in ("tables", "figures"):
+        return notebook_of(rest.split(".")[0]) not in (name, None)
+    return any(makes(other, file) for other in FLOWS)
 
 
 # what a notebook writes anew each time, so that one opened by hand with other parameters overwrites it; records know what made them
-WHOLE = ("tables/", "figures/", "catalog.jsonl", "released_per_target.csv", "search/instances.jsonl", "search/training.jsonl")
+WHOLE = ("tables/", "figures/", "search/instances.jsonl", "search/training.jsonl")
 
 
 def seal(folder: Path, made: list[str]) -> dict[str, str]:
     """Digest of each file among a notebook's outputs that it wrote whole, to be kept in its manifest."""
-    return {file: hashlib.sha256((folder / file).read_bytes()).hexdigest()[:16] for file in made if file.startswith(WHOLE)}
+    whole = [file for file in made if file.startswith(WHOLE) or "/" not in file]
+    return {file: hashlib.sha256((folder / file).read_bytes()).hexdigest()[:16] for file in whole}
 
 
 def intact(folder: Path, kept: dict) -> bool:

@@ -12,6 +12,7 @@ from geobench.attacks import named
 from geobench.executors.units import run_units
 from geobench.memory import peak_mib
 from geobench.models import spec
+from geobench.progress import expect
 from geobench.rankers import open_ranker, parse_name, ranker_identity
 from geobench.records import UNIT, Records
 from geobench.run import Run, sha
@@ -22,6 +23,7 @@ CHECKPOINTS = ".checkpoints"  # beside the edits: unfinished optimisations, by v
 def make_edits(run: Run, methods: Iterable[str]) -> list[str]:
     """Edit every target with each method; returns the variants, named for method and model."""
     made, together = [named(run.params, entry) for entry in methods], {}
+    expect({_file(run, variant): len(run.tasks) for variant, _, _ in made})
     for variant, method, model in made:
         together.setdefault((attacks.METHODS[method], model), {})[method] = variant
     for (group, model), variants in together.items():
@@ -109,7 +111,11 @@ def import_edits(run: Run) -> list[str]:
 
 def _book(run: Run, variant: str, identity: dict) -> Records:
     shown = {"kind": "edits", "variant": variant, "catalog": catalog.catalog_sha(run.selected), **identity}
-    return Records(run.folder / "edits" / f"{variant}.jsonl", shown, kept=())
+    return Records(_file(run, variant), shown, kept=())
+
+
+def _file(run: Run, variant: str) -> Path:
+    return run.folder / "edits" / f"{variant}.jsonl"
 
 
 def _fill(run: Run, records: Records, method: str, work, tasks, models: Iterable[str] = ()) -> None:

@@ -2,7 +2,7 @@
 
 from geobench.auroc_bootstrap import auroc_intervals
 from geobench.contrasts import COLUMNS, contrast_table
-from geobench.outcomes import outcome_table, outcomes, spread
+from geobench.outcomes import outcome_table, outcomes, spread, within
 from geobench.stats import summarise
 from geobench.summary import with_text_measures
 from geobench.variants import by_threat, method_of, model_of, threat_of
@@ -14,16 +14,15 @@ def main_table(targets, wide, points, params):
     """Per variant: threat, NRG, S@a, P@a, KVR, perplexity ratio, judge AUROC, flag rate and residual NRG after judge, keyword, either."""
     frame = with_text_measures(targets, wide)
     values = ["nrg", *(c for c in frame if c.startswith(("success@", "promote@"))), *(c for c in ("kvr", "ppl_ratio") if c in frame)]
-    long = summarise(frame, values, ("variant",), params.resamples, params.seed, params.weighting)
+    long = summarise(frame, values, ("variant",), params.resamples, params.seed, params.weighting, params.inference)
     table = spread(long, ["variant"])
     table = table.drop(columns=[c for c in table if c.endswith(("_lo", "_hi")) and not c.startswith("nrg_")])
     counts = table[["variant", "n_targets", "n_lists", "n_datasets", "note"]]
     table = table.drop(columns=counts.columns[1:]).assign(threat=[threat_of(v) for v in table["variant"]])
     if "judge" in wide:
         table = table.merge(_judge_auroc(wide, params), on="variant", how="left")
-    made = outcome_table(
-        outcomes(targets, wide, [p for p in points if p.name in RESIDUAL]), params.resamples, params.seed, params.weighting
-    )
+    left = outcomes(targets, wide, [p for p in points if p.name in RESIDUAL])
+    made = outcome_table(left, params.resamples, params.seed, params.weighting, params.inference)
     for point, part in made.groupby("point"):
         short = RESIDUAL[point]
         kept = part[["variant", "flag", "residual", "residual_lo", "residual_hi"]]
@@ -34,25 +33,26 @@ def main_table(targets, wide, points, params):
 
 def _judge_auroc(wide, params):
     scores = wide.rename(columns={"judge": "score"})
-    table = auroc_intervals(scores[["dataset", "list", "target", "variant", "score"]], params.resamples, params.seed)
+    table = auroc_intervals(scores[["dataset", "list", "target", "variant", "score"]], params.resamples, params.seed, params.inference)
     names = {"auroc": "judge_auroc", "lo": "judge_auroc_lo", "hi": "judge_auroc_hi"}
     return table.rename(columns=names)[["variant", *names.values()]]
 
 
 def ranker_table(targets, params):
     """(variants x rankers mean NRG, the long summary they come from)."""
-    long = summarise(targets, ["nrg"], ("ranker", "variant"), params.resamples, params.seed, params.weighting)
+    long = summarise(targets, ["nrg"], ("ranker", "variant"), params.resamples, params.seed, params.weighting, params.inference)
     wide = long.pivot(index="variant", columns="ranker", values="mean").reset_index().rename_axis(columns=None)
     return by_threat(wide), long
 
 
 def contrast_tables(targets, params):
-    """(main contrasts under both weights, all pairs under the run's weight): NRG, paired on targets, Holm over all; empty for one."""
+    """(main contrasts under both weights, all pairs under the run's weight): NRG, paired on targets, p adjusted over all; empty for one."""
     import pandas as pd
 
     if targets["variant"].nunique() < 2:
         return pd.DataFrame(columns=["a", "b", "note"]), pd.DataFrame(columns=COLUMNS)
-    settings = {w: contrast_table(targets, "nrg", params.resamples, params.seed, w) for w in ("dataset", "target")}
+    chosen = params.inference, params.multiplicity
+    settings = {w: contrast_table(targets, "nrg", params.resamples, params.seed, w, *chosen) for w in ("dataset", "target")}
     pairs = main_pairs(targets)
     rows = []
     for a, b in pairs:
@@ -62,7 +62,7 @@ def contrast_tables(targets, params):
             sign = 1 if found.a == a else -1
             low, high = (found.lo, found.hi) if sign == 1 else (0.0 - found.hi, 0.0 - found.lo)  # never -0
             row |= {f"{weighting}_mean": sign * found["mean"] + 0.0, f"{weighting}_lo": low, f"{weighting}_hi": high}
-            row |= {f"{weighting}_p": found.p, f"{weighting}_p_holm": found.p_holm}
+            row |= {f"{weighting}_p": found.p, f"{weighting}_p_adjusted": found.p_adjusted}
         rows.append(row | {"n_targets": found.n_targets, "n_lists": found.n_lists, "note": found.note})
     return pd.DataFrame(rows), settings[params.weighting]
 
@@ -86,13 +86,15 @@ def model_table(targets, params):
     """Methods under several models: NRG with interval, and the paired difference from the method's first model."""
     import pandas as pd
 
-    long = summarise(targets, ["nrg"], ("variant",), params.resamples, params.seed, params.weighting)
+    settings = params.resamples, params.seed, params.weighting, params.inference
+    long = summarise(targets, ["nrg"], ("variant",), *settings)
     several = targets["variant"].nunique() > 1
-    pairs = contrast_table(targets, "nrg", params.resamples, params.seed, params.weighting, holm=False) if several else None
+    pairs = contrast_table(targets, "nrg", *settings, "holm") if several else None
     rows, first = [], {}
     for row in long[long["variant"].map(model_of) != ""].itertuples():
         base = first.setdefault(method_of(row.variant), row.variant)
-        new = {"method": method_of(row.variant), "model": model_of(row.variant), "nrg": row.mean, "nrg_lo": row.lo, "nrg_hi": row.hi}
+        new = {"method": method_of(row.variant), "model": model_of(row.variant), "nrg": row.mean}
+        new |= dict(zip(("nrg_lo", "nrg_hi"), within("nrg", row.lo, row.hi)))
         if base == row.variant:
             new |= {"against": "", "difference": float("nan"), "p": float("nan")}
         else:
@@ -105,7 +107,7 @@ def model_table(targets, params):
 def dataset_table(targets, params):
     """NRG and Success@a per data set and variant, with intervals; a data set of one list has none and says so."""
     values = ["nrg", *(c for c in targets if c.startswith("success@"))]
-    long = summarise(targets, values, ("dataset", "variant"), params.resamples, params.seed)
+    long = summarise(targets, values, ("dataset", "variant"), params.resamples, params.seed, inference=params.inference)
     return spread(long, ["dataset", "variant"]).drop(columns="n_datasets")
 
 

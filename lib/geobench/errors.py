@@ -9,6 +9,15 @@ class DoesNotFit(GeoBenchError):
     """A prompt longer than its model's context: some callers record it and go on."""
 
 
+class NotebooksFailed(GeoBenchError):
+    """Notebooks of a run stopped; one line for each, and one that names those that were not run because of them."""
+
+
+def of_system(error: OSError) -> str:
+    """What the system said: a file's name and why."""
+    return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+
+
 def came(value: object, limit: int = 200) -> str:
     """First `limit` characters of what came instead, as one line."""
     try:

@@ -87,11 +87,11 @@ def _numbered(axes, names: list[str], size: float) -> None:
 
 
 def contrast_matrix(table, width: float = WIDTH):
-    """Matrix of paired differences, row minus column (a, b, mean, p_holm); a dot marks Holm p < 0.05; best variant first."""
+    """Matrix of paired differences, row minus column (a, b, mean, p_adjusted); a dot marks an adjusted p < 0.05; best variant first."""
     names = sorted(set(table["a"]) | set(table["b"]))
     place = {name: n for n, name in enumerate(names)}
     values, sure = np.full((len(names),) * 2, np.nan), np.zeros((len(names),) * 2, dtype=bool)
-    for a, b, mean, p in table[["a", "b", "mean", "p_holm"]].itertuples(index=False):
+    for a, b, mean, p in table[["a", "b", "mean", "p_adjusted"]].itertuples(index=False):
         values[place[a], place[b]], values[place[b], place[a]] = mean, -mean
         sure[place[a], place[b]] = sure[place[b], place[a]] = p < 0.05
     order = np.argsort(-np.nanmean(values, axis=1), kind="stable")

@@ -6,6 +6,7 @@ Nothing is computed here that a table does not hold; a table that is missing lea
 import re
 from pathlib import Path
 
+from geobench import multiplicity, stats
 from geobench.errors import GeoBenchError, came
 from geobench.reproduce import read_params
 from geobench.tables import read_table
@@ -37,7 +38,10 @@ def numbers(folder: Path) -> dict[str, object]:
 
 def _setup(folder: Path) -> dict:
     params, names = read_params(folder), ("orders", "resamples", "main_ranker", "false_positive_rate")
-    return {"run.name": folder.name} | {f"run.{k}": params[k] for k in names if k in params}
+    found = {"run.name": folder.name} | {f"run.{k}": params[k] for k in names if k in params}
+    if kind := params.get("inference"):
+        found["run.intervals"], found["run.tests"] = stats.described(kind), multiplicity.described(kind, params.get("multiplicity"))
+    return found
 
 
 def _main(folder: Path) -> dict:
@@ -53,7 +57,7 @@ def _main(folder: Path) -> dict:
     found |= {"run.variants": len(frame)} | {f"run.{k}": frame[f"n_{k}"].max() for k in ("targets", "lists", "datasets")}
     found["main.above_zero"] = int((frame["nrg_lo"] > 0).sum())
     pairs = table(folder, "table_17_all_contrasts")
-    return found | ({} if pairs is None else {"contrasts.n": len(pairs), "contrasts.differ": int((pairs["p_holm"] < 0.05).sum())})
+    return found | ({} if pairs is None else {"contrasts.n": len(pairs), "contrasts.differ": int((pairs["p_adjusted"] < 0.05).sum())})
 
 
 def _detection(folder: Path) -> dict:
@@ -120,7 +124,7 @@ def sentences(folder: Path) -> list[str]:
         caught = f"; the judge tells it from originals with AUROC {_with_interval(n, f'best.{threat}.judge_auroc')}" if seen else ""
         lines.append(f"Strongest {threat} variant: {n[f'best.{threat}.variant']}, NRG {gain}{caught}.")
     if "contrasts.n" in n:
-        lines.append(f"{n['contrasts.differ']} of {n['contrasts.n']} pairs of variants differ at the 5 % level after Holm's correction.")
+        lines.append(f"{n['contrasts.differ']} of {n['contrasts.n']} pairs of variants differ at the 5 % level, adjusted over all pairs.")
     if "auroc.best" in n:
         lines.append(f"Highest mean AUROC of a detector: {n['auroc.best']:.2f} ({n['auroc.best.detector']} on {n['auroc.best.variant']}).")
     for key in (k for k in n if k.startswith("released.") and k.endswith(".nrg")):

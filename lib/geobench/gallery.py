@@ -51,7 +51,9 @@ def draw(name: str, folder: Path, width: float = figures.WIDTH):
 
 def draw_all(folder: Path) -> list[str]:
     """Write every figure of a run into its `figures/`; returns their names, without those whose table has no rows."""
+    params = read_params(folder)
+    made = params.get("inference", "t"), params.get("multiplicity")
     names = [name for name in FIGURES if not SOURCES[name][1](folder, what=name).empty]
     for name in names:
-        figures.save_figure(draw(name, folder), Path(folder) / "figures", name, caption(name))
+        figures.save_figure(draw(name, folder), Path(folder) / "figures", name, caption(name, *made))
     return names

@@ -7,7 +7,9 @@ import hashlib
 import json
 from pathlib import Path
 
+from geobench import stats
 from geobench.errors import GeoBenchError, nearest
+from geobench.multiplicity import described as multiplicity_words
 from geobench.tables import write_table
 
 CLEAN, EDITS, RANKS, SCORES = "catalog.jsonl", "edits/*.jsonl", "ranks/*/*.jsonl", "scores/*.jsonl"
@@ -15,7 +17,7 @@ CLEAN, EDITS, RANKS, SCORES = "catalog.jsonl", "edits/*.jsonl", "ranks/*/*.jsonl
 TABLES = {
     "table_01_methods": ("Methods by threat model: access to the ranker, mechanism, what they know of its prompt.", (EDITS,)),
     "table_02_main": (
-        "Main results under the main ranker, by threat model: equal-dataset means with list-cluster intervals; residual NRG counts "
+        "Main results under the main ranker, by threat model: equal-dataset means; residual NRG counts "
         "flagged edits as no gain.",
         (CLEAN, EDITS, RANKS, SCORES),
     ),
@@ -26,7 +28,7 @@ TABLES = {
     "table_04_published_ranks": ("Evaluation ladder from published ranks alone.", ("released records",)),
     "table_04_selection": ("StealthRank traces under three ways of choosing the checkpoint.", ("released records",)),
     "table_05_datasets": ("Data sets: lists, items, targets, and words per description.", (CLEAN,)),
-    "table_06_contrasts": ("Main contrasts, with equal weight to data sets and to targets; Holm over all pairs of variants.", (RANKS,)),
+    "table_06_contrasts": ("Main contrasts, with equal weight to data sets and to targets.", (RANKS,)),
     "table_07_calibration": ("Calibration: realised false-positive rates of thresholds set on all, pooled or other data sets.", (SCORES,)),
     "table_08_passes_filter": ("What passes the filter: flag rate, residual NRG, promoted and passed.", (RANKS, SCORES)),
     "table_09_rewrites": ("All rewrites.", (EDITS, RANKS, SCORES)),
@@ -37,40 +39,49 @@ TABLES = {
     "table_14_examples": ("Example texts: [-removed-] and {+added+} words.", (CLEAN, EDITS)),
     "table_15_unparsed": ("How replies were read, per ranker and variant: shares of all rankings.", (RANKS,)),
     "table_16_compute": ("Compute per variant: texts tried, and tokens run forward and backward, per target.", (EDITS,)),
-    "table_17_all_contrasts": ("All paired contrasts under the main ranker, Holm over all pairs.", (RANKS,)),
-    "table_18_auroc": ("AUROC of each detector, edited against original descriptions, with list-cluster intervals.", (SCORES,)),
+    "table_17_all_contrasts": ("All paired contrasts under the main ranker.", (RANKS,)),
+    "table_18_auroc": ("AUROC of each detector, edited against original descriptions.", (SCORES,)),
 }  # fmt: skip
 
 FIGURES = {
     "fig_tradeoff": (
-        "Effectiveness (NRG) against detectability (judge AUROC), 95 % intervals; the upper left is strong and hidden.",
+        "Effectiveness (NRG) against detectability (judge AUROC); the upper left is strong and hidden.",
         (RANKS, SCORES),
     ),
     "fig_tradeoff_v1": (
         "Effectiveness against the keyword violation rate; larger markers read less naturally (perplexity ratio).",
         (RANKS, SCORES),
     ),
-    "fig_gain": ("NRG per variant with 95 % intervals.", (RANKS,)),
-    "fig_gain_datasets": ("NRG per variant and data set with 95 % intervals: does one data set carry the mean?", (RANKS,)),
+    "fig_gain": ("NRG per variant.", (RANKS,)),
+    "fig_gain_datasets": ("NRG per variant and data set: does one data set carry the mean?", (RANKS,)),
     "fig_before_after": ("Median rank of each target before and after; below the diagonal it moved up.", (RANKS,)),
     "fig_roc": ("Share of edits flagged at low false-positive rates, per detector; dotted: chance.", (SCORES,)),
     "fig_calibration": ("Realised false-positive rate per data set under three calibrations; the line is the rate asked for.", (SCORES,)),
     "fig_spearman": ("Spearman correlation of the variants' order between rankers.", (RANKS,)),
-    "fig_contrasts": ("Paired difference in NRG, row minus column (numbered as the rows); a dot: Holm-adjusted p below 0.05.", (RANKS,)),
+    "fig_contrasts": ("Paired difference in NRG, row minus column (numbered as the rows); a dot: adjusted p below 0.05.", (RANKS,)),
 }  # fmt: skip
 
 
-def caption(name: str) -> str:
-    """The caption of a table or figure; GeoBenchError, with the nearest name, for one that is not in the inventory."""
+INTERVALS = ("table_02_main", "table_04_scripts", "table_04_published_ranks", "table_06_contrasts", "table_08_passes_filter",
+             "table_09_rewrites", "table_10_models", "table_11_per_dataset", "table_17_all_contrasts", "table_18_auroc", "fig_tradeoff",
+             "fig_gain", "fig_gain_datasets")  # fmt: skip
+ADJUSTED = ("table_06_contrasts", "table_17_all_contrasts", "fig_contrasts")
+
+
+def caption(name: str, inference: str = "t", multiplicity: str | None = None) -> str:
+    """The caption of a table or figure, with how its intervals and p were made; GeoBenchError, with the nearest name, for one that is not
+    in the inventory."""
     known = TABLES | FIGURES
     if name not in known:
         raise GeoBenchError(f"no table or figure `{name}`.{nearest(name, known)}")
-    return known[name][0]
+    made = [stats.described(inference)] if name in INTERVALS else []
+    made += [multiplicity_words(inference, multiplicity)] if name in ADJUSTED else []
+    return " ".join([known[name][0], *made])
 
 
 def save(work, name: str, frame) -> None:
     """Write a table of the inventory into the run's `tables/`."""
-    write_table(frame, work.folder / "tables", name, caption(name))
+    write_table(frame, work.folder / "tables", name, caption(name, work.params.inference, work.params.multiplicity))
 
 
 def provenance(folder: Path):

@@ -119,7 +119,7 @@ def _point(ranks: np.ndarray, config: dict) -> float:
     return float(ranks[0] if config["orders"] == "one" else np.median(ranks))
 
 
-def rank_ladders(folder: Path, resamples: int = 5000, seed: int = 0):
+def rank_ladders(folder: Path, resamples: int = 5000, seed: int = 0, inference: str = "t"):
     """The ladders of every trace and sample file of a folder, one under the other: `texts` (variant, data set) then ladder's columns."""
     import pandas as pd
 
@@ -128,7 +128,7 @@ def rank_ladders(folder: Path, resamples: int = 5000, seed: int = 0):
     parts = []
     for kind, factors, table in (("trace", TRACE_FACTORS, trace_table), ("ranks_before", SAMPLE_FACTORS, sample_table)):
         for texts, rows in sorted(read_raw(folder, kind).items()):
-            made = ladder(factors, partial(table, rows), resamples=resamples, seed=seed)
+            made = ladder(factors, partial(table, rows), resamples=resamples, seed=seed, inference=inference)
             made.insert(3, "settings", made[list(factors)].agg("; ".join, axis=1))
             parts.append(made.drop(columns=list(factors)).assign(texts=texts))
     return pd.concat(parts, ignore_index=True)[["texts", *parts[0].columns.drop("texts")]] if parts else pd.DataFrame()

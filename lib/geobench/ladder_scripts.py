@@ -10,20 +10,25 @@ several). The edits stay what they are, so no step mixes a change of text into a
 import copy
 import warnings
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 
 from geobench import catalog
 from geobench.attacks.base import Task, appended
 from geobench.engines.decoding import Decoding
-from geobench.ladder_factors import SCRIPT, factors_of
+from geobench.ladder import configurations
+from geobench.ladder_factors import FACTORS, SCRIPT, factors_of
 from geobench.metrics import per_target
+from geobench.progress import expect
 from geobench.prompts import load_prompt, prompt_sha, render
 from geobench.rankers import folder_name, open_for, parse_name
 from geobench.rankers.base import Job
-from geobench.ranking import Protocol, protocol
+from geobench.ranking import REPLIED, Protocol, known_ranks, protocol
 from geobench.records import UNIT, Records
 from geobench.run import sha, unit
+
+KEY = (*UNIT, "variant", "text_sha")
 
 
 def scripted(ranker, config: dict):
@@ -62,7 +67,7 @@ def checkpoints(task: Task, edit: dict, selection: str) -> list[str]:
 class Scripts:
     """A run's texts under any configuration of one ranker: `table(variant, config)` is a variant's per-target table.
 
-    Finished rankings are kept in `ladder/<ranker>/`, one file per script.
+    Finished rankings are kept in `ladder/<ranker>/`, one file per script. The run's own ranks serve for the protocol's script.
     """
 
     def __init__(self, work, ranker: str):
@@ -77,6 +82,15 @@ class Scripts:
         """The ladder's factors for a variant's texts."""
         return factors_of(self.name, any(edit.get("trace") for edit in self.edits[variant].values()), self.rule.count)
 
+    def expected(self) -> dict[Path, int]:
+        """How many texts and clean lists each script's file will hold, at least."""
+        counts: dict[Path, int] = {}
+        for variant in self.edits:
+            for *_, config in configurations(self.factors(variant), self.work.params.ladder_parts):
+                file, jobs = self._file(config), {*map(_key, self._jobs(config.get("selection", "held out")))}
+                counts[file] = max(counts.get(file, 0), len(jobs))
+        return counts
+
     def table(self, variant: str, config: dict):
         """Per-target table of a variant under one configuration (a setting per factor)."""
         count = 1 if config.get("orders") == "one" else self.rule.count
@@ -90,25 +104,44 @@ class Scripts:
 
     def _records(self, config: dict) -> list[dict]:
         """The rank records of one script, clean lists and all variants' texts, made where they are not there yet."""
-        script = {k: config[k] for k in SCRIPT[parse_name(self.name)[1]]}
+        script = self._script(config)
         ranker = scripted(self.ranker, script)
         shown = {"kind": "ladder", "ranker": ranker.identity(), "script": script, "ladder": prompt_sha("ladder"), "orders": self.rule.count,
                  "seed": self.rule.seed, "catalog": catalog.catalog_sha(self.work.selected)}  # fmt: skip
-        file = self.work.folder / "ladder" / folder_name(self.name) / ("-".join(script.values()) + ".jsonl")
-        with Records(file, shown, (*UNIT, "variant", "text_sha")) as records:
-            jobs = {(j.list.dataset, j.list.name, j.target, j.variant, sha(j.text) if j.text else None): j
-                    for j in self._jobs(config.get("selection", "held out"))}  # fmt: skip
+        with Records(self._file(config), shown, KEY) as records:
+            jobs = {_key(job): job for job in self._jobs(config.get("selection", "held out"))}
             todo = [job for key, job in jobs.items() if key not in records.done]
-            for job, ranking in ranker.rank(todo) if todo else ():
-                ranks = ranking.ranks if job.target is None else [row[job.target - 1] for row in ranking.ranks]
-                said = {k: v for k in ("status", "replies", "finish") if (v := getattr(ranking, k))}
-                records.append({"dataset": job.list.dataset, "list": job.list.name, "target": job.target, "variant": job.variant,
-                                "text_sha": sha(job.text) if job.text else None, "orders": job.orders, "ranks": ranks} | said)  # fmt: skip
+            known = self._known(script) if todo else {}
+            for job, ranked in self._ranked(ranker, todo, known):
+                records.append(dict(zip(KEY, _key(job))) | {"orders": job.orders} | ranked)
             return [records.done[key] for key in jobs]
+
+    def _script(self, config: dict) -> dict:
+        return {name: config[name] for name in SCRIPT[parse_name(self.name)[1]]}
+
+    def _file(self, config: dict) -> Path:
+        return self.work.folder / "ladder" / folder_name(self.name) / ("-".join(self._script(config).values()) + ".jsonl")
+
+    def _known(self, script: dict) -> dict[tuple, dict]:
+        """The run's own ranks, which are those of the protocol's script."""
+        if any(setting != FACTORS[name][-1] for name, setting in script.items()):
+            return {}
+        return known_ranks(self.work, self.name, self.ranker.identity(), ("clean", *self.edits))
+
+    def _ranked(self, ranker, todo: list[Job], known: dict):
+        """(job, what its record says of its ranks) in order; only those that are not known are ranked."""
+        made = ranker.rank(job for job in todo if (*_key(job), job.orders) not in known)
+        for job in todo:
+            ranked = known.get((*_key(job), job.orders))
+            if ranked is None:
+                ranking = next(made)[1]
+                ranks = ranking.ranks if job.target is None else [row[job.target - 1] for row in ranking.ranks]
+                ranked = {"ranks": ranks} | {k: v for k in REPLIED if (v := getattr(ranking, k))}
+            yield job, ranked
 
     def _jobs(self, selection: str):
         """List by list: the clean one first, then the first targets' texts of every variant."""
-        for one in self.work.selected:
+        for one in self.work.selected[: self.work.params.ladder_lists]:
             orders = self.rule.orders(one.list, None)
             yield Job(one.list, orders)
             for target in islice(one.targets, self.work.params.ladder_targets):
@@ -116,6 +149,10 @@ class Scripts:
                     edit = edits.get((one.list.dataset, one.list.name, target))
                     for text in checkpoints(Task(one.list, target), edit, selection) if edit else ():
                         yield Job(one.list, orders, target, text, variant)
+
+
+def _key(job: Job) -> tuple:
+    return job.list.dataset, job.list.name, job.target, job.variant, sha(job.text) if job.text else None
 
 
 def chosen_edits(work, ranker: str) -> dict[str, list[dict]]:
@@ -142,12 +179,14 @@ def script_ladders(work):
     from geobench.ladder import ladder
 
     p, parts = work.params, []
-    for name in p.ladder_rankers or [p.main_ranker]:
-        scripts = Scripts(work, name)
+    opened = [Scripts(work, name) for name in p.ladder_rankers or [p.main_ranker]]
+    expect({file: count for scripts in opened for file, count in scripts.expected().items()})
+    for scripts in opened:
         for variant in scripts.edits:
             factors = scripts.factors(variant)
-            made = ladder(factors, lambda config, v=variant: scripts.table(v, config), resamples=p.resamples, seed=p.seed)
+            settings = {"resamples": p.resamples, "seed": p.seed, "inference": p.inference, "parts": p.ladder_parts}
+            made = ladder(factors, lambda config, v=variant: scripts.table(v, config), **settings)
             made.insert(3, "settings", made[list(factors)].agg("; ".join, axis=1))
-            parts.append(made.drop(columns=list(factors)).assign(texts=variant, ranker=name))
+            parts.append(made.drop(columns=list(factors)).assign(texts=variant, ranker=scripts.name))
     table = pd.concat(parts, ignore_index=True)
     return table[["texts", "ranker", *table.columns.drop(["texts", "ranker"])]]

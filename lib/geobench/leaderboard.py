@@ -1,9 +1,11 @@
 """Several runs' records, ours and submitted ones, in one ranking per threat model: `python -m geobench leaderboard RUN RUN ...`."""
 
 import json
+from collections import Counter
 from pathlib import Path
 
 from geobench import paths
+from geobench.contrasts import contrast_table
 from geobench.errors import GeoBenchError
 from geobench.records import UNIT
 from geobench.submissions import LEVEL, Entry, read_all
@@ -11,7 +13,7 @@ from geobench.tables import put, write_table
 from geobench.variants import ORDER, threat_of
 
 RESAMPLES, SEED = 5000, 0
-CAPTION = "Leaderboard, {} variants: mean NRG with 95 % list-cluster intervals, and the range of the place over resamples."
+CAPTION = "Leaderboard, {} variants: mean NRG with 95 % t intervals over lists, and the places that paired contrasts leave open."
 
 
 def merged(entries: list[Entry]):
@@ -59,20 +61,19 @@ def board(frame, judged: dict):
 
 
 def places(frame) -> dict[str, str]:
-    """`1 to 3` per variant: the 95 % range of its place by mean NRG over resamples of the targets that all variants have."""
-    import numpy as np
+    """`1 to 3` per variant: the places that its paired contrasts leave open at the 5 % level, adjusted over all pairs.
 
-    from geobench.resampling import resampled_means
-    from geobench.stats import PERCENTILES
-
-    wide = frame.pivot(index=list(UNIT), columns="variant", values="nrg").dropna()
-    if wide.empty:
-        return dict.fromkeys(frame["variant"].unique(), "--")
-    keys = wide.reset_index()[["dataset", "list"]].astype(str).to_numpy()
-    means = resampled_means(keys, wide.to_numpy(float), RESAMPLES, SEED)[0][1:]
-    above = (means[:, None, :] > means[:, :, None] + 1e-12).sum(axis=2) + 1
-    ends = np.percentile(above, PERCENTILES, axis=0, method="nearest").astype(int)
-    return {v: f"{a} to {b}" if a < b else str(a) for v, a, b in zip(wide.columns, *ends)}
+    At best behind the variants that gain more, at worst before those that gain less (Mogstad, Romano, Shaikh & Wilhelm 2024).
+    """
+    names = sorted(frame["variant"].unique())
+    if len(names) < 2:
+        return dict.fromkeys(names, "1")
+    pairs = contrast_table(frame, "nrg", RESAMPLES, SEED)
+    apart = pairs[pairs["p_adjusted"] < 0.05]
+    over = Counter(apart["a"].where(apart["mean"] > 0, apart["b"]))
+    under = Counter(apart["b"].where(apart["mean"] > 0, apart["a"]))
+    ends = {v: (1 + under.get(v, 0), len(names) - over.get(v, 0)) for v in names}
+    return {v: f"{first} to {last}" if first < last else str(first) for v, (first, last) in ends.items()}
 
 
 def judge_scores(entries: list[Entry]) -> dict[tuple, float]:

@@ -25,7 +25,7 @@ TABLES = {  # name in the paper: (table of the run, heading -> what stands there
     "main": ("table_02_main", {"variant": "{variant}", "NRG [95 %]": CI, "S@0.1": "{success@0.1}", "P@0.1": "{promote@0.1}",
                                "KVR": "{kvr}", "PPL ratio": "{ppl_ratio}", "AUROC": "{judge_auroc}", "residual NRG": "{residual_either}"}),
     "contrasts": ("table_06_contrasts", {"a": "{a}", "b": "{b}", "difference [95 %]": "{dataset_mean} [{dataset_lo}, {dataset_hi}]",
-                                         "p (Holm)": "{dataset_p_holm}"}),
+                                         "p (adjusted)": "{dataset_p_adjusted}"}),
     "rankers": ("rankers", {"ranker": "{ranker}", "W": "{kendalls_w}", "copies its input": "{copies_input}", "parsed": "{parsed_ok}"}),
     "calibration": ("table_07_calibration", {"detector": "{detector}", "calibration": "{calibration}", "data set": "{dataset}",
                                              "realised": "{realised}"}),

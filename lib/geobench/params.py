@@ -12,7 +12,8 @@ from geobench.executors.params import ExecutorParams
 from geobench.search.params import SearchParams
 from geobench.yaml_values import parse_yaml, read_mapping
 
-RESULT_FREE = {"batch_size", "checkpoint_every", "notebooks", "max_cost", *ExecutorParams.model_fields}  # never part of a result's identity
+# never part of a result's identity
+RESULT_FREE = {"batch_size", "checkpoint_every", "notebooks", "workers", "max_cost", *ExecutorParams.model_fields}
 
 
 class Params(WhiteBoxParams, SearchParams, ExecutorParams):
@@ -22,6 +23,7 @@ class Params(WhiteBoxParams, SearchParams, ExecutorParams):
 
     notebooks: list[str] | None = None
     released_dir: str | None = None
+    workers: int | None = Field(None, ge=1)
     max_cost: float | None = Field(None, ge=0)
     seed: int = Field(0, ge=0)
     datasets: list[str] = Field(min_length=1)
@@ -69,9 +71,13 @@ class Params(WhiteBoxParams, SearchParams, ExecutorParams):
     levels: list[Annotated[float, Field(gt=0, le=1)]] = Field(min_length=1)
     resamples: int = Field(ge=2)
     weighting: Literal["dataset", "target"] = "dataset"
+    inference: Literal["t", "published"] = "t"
+    multiplicity: Literal["max_t", "holm"] | None = None
     ladder_rankers: list[str] | None = None
     ladder_variants: list[str] | None = None
     ladder_targets: int | None = Field(None, ge=1)
+    ladder_lists: int | None = Field(None, ge=1)
+    ladder_parts: list[Literal["from published", "from shared", "path"]] = Field(["from published", "from shared", "path"], min_length=1)
     detector: str = "minilm"
     false_positive_rate: float = Field(0.05, ge=0, le=1)
 
@@ -162,6 +168,8 @@ def check(values: dict) -> Params:
     for name in values:
         if name not in Params.model_fields:
             raise GeoBenchError(f"unknown parameter `{name}`.{nearest(name, Params.model_fields)}")
+    if values.get("objective") is None:
+        values = values | {"objective": "attention" if str(values.get("main_ranker")).endswith(":attention") else "target"}
     try:
         params = Params(**values)
     except ValidationError as error:

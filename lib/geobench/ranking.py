@@ -1,17 +1,22 @@
 """Fill and read a run's ranks: the clean lists once per order, and every edit under the same orders."""
 
+import json
 import warnings
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from geobench import catalog
 from geobench.executors.units import run_units
 from geobench.orders import evaluation_orders, released_orders
+from geobench.progress import expect
 from geobench.rankers import folder_name, open_for, parse_name
 from geobench.rankers.base import Job, Ranking
-from geobench.records import Records, read_records, sound
+from geobench.records import Records, read_fingerprint, read_records, sound
 from geobench.run import Run, sha, unit
+
+REPLIED = ("status", "replies", "finish")  # what a record keeps beside its ranks where a model replied, to be read again
 
 
 @dataclass(frozen=True)
@@ -40,15 +45,16 @@ def protocol(params, ranker) -> Protocol:
 
 def rank_all(run: Run, name: str) -> None:
     """Rank the clean lists and every edit with one ranker; finished units are kept. No list is ranked before all prompts fit."""
-    p = run.params
+    p, edits = run.params, run.edits()
     models = [model for model in (parse_name(name)[0],) if model]
-    only = p.generate_variants if parse_name(name)[1] == "generate" else None
-    wanted = {v: rows for v, rows in run.edits().items() if only is None or v in only}
+    wanted = _wanted(p, name, edits)
+    for ranker in (name, *p.rankers):
+        expect({_folder(run, ranker) / f"{v}.jsonl": len(rows) for v, rows in {"clean": run.selected, **_wanted(p, ranker, edits)}.items()})
     ((_, ranker, _),) = run_units(p, partial(_describe, p), [name], models)
     rule = protocol(p, ranker)
     shown = {"ranker": ranker.identity, "catalog": catalog.catalog_sha(run.selected), "orders": rule.count}
     shown |= {"own": rule.own, "seed": rule.seed}
-    folder = run.folder / "ranks" / folder_name(name)
+    folder = _folder(run, name)
     with ExitStack() as stack:
         files = {v: (folder / f"{v}.jsonl", {"kind": "ranks", "variant": v, **shown}) for v in ("clean", *wanted)}
         books = {v: stack.enter_context(Records(*file, kept=("text_sha",))) for v, file in files.items()}
@@ -58,6 +64,16 @@ def rank_all(run: Run, name: str) -> None:
             ended = {"finish": ranking.finish} if ranking.finish else {}
             noted = {"control_tokens": broken, "cut": cut.get(job.name)}
             books[job.variant].append(_record(job, own, ranking) | ended | {k: v for k, v in noted.items() if v})
+
+
+def _wanted(params, name: str, edits: dict) -> dict[str, list[dict]]:
+    """The edits that a ranker ranks."""
+    only = params.generate_variants if parse_name(name)[1] == "generate" else None
+    return {v: rows for v, rows in edits.items() if only is None or v in only}
+
+
+def _folder(run: Run, name: str) -> Path:
+    return run.folder / "ranks" / folder_name(name)
 
 
 def _cut(name: str, fitted) -> dict[str, list[str]]:
@@ -127,7 +143,7 @@ def _record(job: Job, own: int | None, ranking: Ranking) -> dict:
 
 def read_ranks(run: Run, name: str) -> tuple[list[dict], list[dict]]:
     """(clean records, edited records with their variant) of one ranker, for metrics.per_target; ranks of older texts are left out."""
-    folder = run.folder / "ranks" / folder_name(name)
+    folder = _folder(run, name)
     texts = {(v, *unit(r)): sha(r["text"]) for v, rows in run.edits().items() for r in rows}
     place = {key: n for n, key in enumerate(run.items())} | {s.list.key: n for n, s in enumerate(run.selected)}
 
@@ -142,6 +158,19 @@ def read_ranks(run: Run, name: str) -> tuple[list[dict], list[dict]]:
             rows = {unit(r): r | {"variant": variant} for r in _read(folder / f"{variant}.jsonl", "text_sha")}
             edited += [r for key, r in sorted(rows.items(), key=lambda row: placed(row[1])) if texts.get((variant, *key)) == r["text_sha"]]
     return clean, edited
+
+
+def known_ranks(run: Run, name: str, identity: dict, variants) -> dict[tuple, dict]:
+    """Ranks that a ranker of this identity has given (with REPLIED, where it replied), by (dataset, list, target or None, variant, sha of
+    its text or None, orders)."""
+    same, known = json.loads(json.dumps({"ranker": identity, "catalog": catalog.catalog_sha(run.selected)})), {}
+    for variant in variants:
+        file = _folder(run, name) / f"{variant}.jsonl"
+        if file.exists() and same.items() <= read_fingerprint(file).items():
+            for r in _read(file, *["text_sha"] * (variant != "clean")):
+                key = (r["dataset"], r["list"], r["target"], variant, r.get("text_sha"), tuple(map(tuple, r["orders"])))
+                known[key] = {k: r[k] for k in ("ranks", *REPLIED) if r.get(k)}
+    return known
 
 
 def _read(file, *needed: str) -> list[dict]:

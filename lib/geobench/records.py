@@ -17,6 +17,7 @@ from pydantic_core import from_json
 from geobench.errors import GeoBenchError, came, faults
 from geobench.json_values import require_kinds
 from geobench.locking import take
+from geobench.progress import reached
 
 UNIT = ("dataset", "list", "target")
 KINDS = {"dataset": str, "list": str, "target": int, "variant": str, "text": str, "text_sha": str, "suffix": str}
@@ -108,6 +109,7 @@ class Records:
             )
         for row in rows:
             self._note(row)
+        reached(self.path, len(self.done))
 
     def _note(self, record: dict) -> None:
         self.done[self.key_of(record)] = record if self.kept is None else {k: record[k] for k in self.kept if k in record}
@@ -119,6 +121,7 @@ class Records:
         """Keep one finished unit; it is on disk when this returns."""
         self._write(record)
         self._note(record)
+        reached(self.path, len(self.done))
 
     def _write(self, row: dict) -> None:
         try:

@@ -22,8 +22,8 @@ ASKED = (
     "answer, and what tells such texts from honest ones?"
 )
 CAVEAT = (
-    "Runs on the embedded models show the protocol at work: a 135M model is no stand-in for a deployed ranker, few lists give intervals "
-    "that are too narrow, and the numbers are not comparable with the papers'."
+    "Runs on the embedded models show the protocol at work: a 135M model is no stand-in for a deployed ranker, few lists give wide "
+    "intervals, and the numbers are not comparable with the papers'."
 )
 FIRST = "table_02_main"  # opens with the page
 MARK = re.compile(r"\[-(.*?)(?:-\]|$)|\{\+(.*?)(?:\+\}|$)", re.DOTALL)  # a text cut short may end inside a mark

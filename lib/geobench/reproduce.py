@@ -123,7 +123,7 @@ def manifests(folder: Path, but=()) -> list[dict]:
 def machine() -> str:
     """What this process runs on, in words: system, processor, and the GPUs that the driver lists."""
     there = f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors{_processor()}"
-    return "; ".join([f"{there}, Python {platform.python_version()}", *_gpus()])
+    return "; ".join([f"{there}, Python {platform.python_version()}", *gpus()])
 
 
 def _processor() -> str:
@@ -133,7 +133,7 @@ def _processor() -> str:
     return f" ({named[1].strip()})" if named else ""
 
 
-def _gpus() -> list[str]:
+def gpus() -> list[str]:
     """`2 x NAME, MEMORY`, from nvidia-smi; empty without it."""
     if not shutil.which("nvidia-smi"):
         return []

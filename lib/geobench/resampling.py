@@ -39,22 +39,30 @@ def _counted(lists_per_dataset: Mapping[str, int], resamples: int, seed: int) ->
         yield np.concatenate(blocks, axis=1)
 
 
-def resampled_means(keys, numbers, resamples: int, seed: int, weighting: str = "dataset"):
-    """(means, lists per data set): row 0 the data's own means, then one row per resample; a column per value.
+def list_sums(keys, numbers, weighting: str = "dataset") -> tuple[np.ndarray, dict[str, int], list[tuple[str, str]]]:
+    """(lists x values sums over each list's targets, the last column their number; lists per data set; (data set, list) of each row).
 
-    keys: targets x 2 (data set, list); numbers: targets x values. Products of the resample counts with the lists' sums and sizes.
+    keys: targets x 2 (data set, list); numbers: targets x values. GeoBenchError for an unknown weighting.
     """
     if weighting not in ("dataset", "target"):
-        raise GeoBenchError(f"bootstrap: expected weighting `dataset` or `target`, got {weighting!r}")
+        raise GeoBenchError(f"statistics: expected weighting `dataset` or `target`, got {weighting!r}")
     pairs = [tuple(key) for key in keys.tolist()]
     names = {key: n for n, key in enumerate(sorted(set(pairs)))}
     place = np.array([names[key] for key in pairs])
     member = place == np.arange(len(names))[:, None]  # lists x targets
     sums = member.astype(float) @ np.column_stack([numbers, np.ones(len(numbers))])
     lists = [dataset for dataset, _ in names]
-    sizes = {dataset: lists.count(dataset) for dataset in dict.fromkeys(lists)}
+    return sums, {dataset: lists.count(dataset) for dataset in dict.fromkeys(lists)}, list(names)
+
+
+def resampled_means(keys, numbers, resamples: int, seed: int, weighting: str = "dataset"):
+    """(means, lists per data set): row 0 the data's own means, then one row per resample; a column per value.
+
+    keys, numbers: as for `list_sums`. Products of the resample counts with the lists' sums and sizes.
+    """
+    sums, sizes, names = list_sums(keys, numbers, weighting)
     means = np.empty((numbers.shape[1], 1 + resamples)).T  # a value's draws lie side by side
-    means[:1], start = _means(np.ones((1, len(lists))), sums, sizes, weighting), 1
+    means[:1], start = _means(np.ones((1, len(names))), sums, sizes, weighting), 1
     for counts in _counted(sizes, resamples, seed):
         means[start : start + len(counts)] = _means(counts.astype(float), sums, sizes, weighting)
         start += len(counts)

@@ -78,11 +78,12 @@ class Run:
         """Every item of the run's lists by (dataset, list, place), in catalog order."""
         return {task.key(): task for s in self.selected for task in (Task(s.list, t) for t in range(1, len(s.list) + 1))}
 
-    def edits(self) -> dict[str, list[dict]]:
-        """Every variant's edits, variants in alphabetical order, records in catalog order."""
+    def edits(self, variants=None) -> dict[str, list[dict]]:
+        """Every variant's edits (or those of `variants` alone: others may be in the making), variants in alphabetical order, records in
+        catalog order."""
         place = {key: n for n, key in enumerate(self.items())}
-        files = sorted((self.folder / "edits").glob("*.jsonl"))
-        if not files:
+        files = [f for f in sorted((self.folder / "edits").glob("*.jsonl")) if variants is None or f.stem in variants]
+        if not files and variants is None:
             raise GeoBenchError(f"no edits in {self.folder}/edits: run notebooks 02 to 04 first")
         found = {f.stem: _edited(f) for f in files}
         for variant, rows in found.items():

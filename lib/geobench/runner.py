@@ -1,7 +1,7 @@
-"""The main job: execute the notebooks in order with papermill, reuse what is up to date, and say what happened."""
+"""The main job: execute the notebooks, side by side where they do not need each other, reuse what is up to date, and say what happened."""
 
 import json
-import time
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,14 +9,14 @@ import yaml
 
 from geobench import paths
 from geobench.clearing import clear
-from geobench.digests import digest, files, intact, outputs, seal
 from geobench.errors import GeoBenchError, nearest
+from geobench.execution import Execution
 from geobench.locking import FolderLock
-from geobench.notebook import execute_notebook
 from geobench.params import RESULT_FREE, Params, load
 from geobench.records import differences
 from geobench.reparsing import refresh
-from geobench.reproduce import manifest, manifests, read_params, run_folder
+from geobench.reproduce import manifests, read_params, run_folder
+from geobench.schedule import room, stoppable
 from geobench.tables import put
 
 
@@ -76,7 +76,7 @@ def _identity_of(folder: Path) -> dict:
 
 
 def execute(made: Plan, say=print) -> list[dict]:
-    """Run the plan, alone in its folder; returns one row per notebook (state, seconds). Stops at the first that fails."""
+    """Run the plan, alone in its folder; returns one row per notebook (state, seconds). NotebooksFailed where some stopped."""
     with FolderLock(made.folder):
         return _execute(made, say)
 
@@ -89,26 +89,11 @@ def _execute(made: Plan, say) -> list[dict]:
     for line in refresh(made.folder):
         say(line)
     put(made.folder / "params.yaml", yaml.safe_dump(made.params.model_dump(), sort_keys=False, allow_unicode=True))
-    rows, start = [], time.perf_counter()
-    for n, name in enumerate(made.chosen, 1):
-        began = time.perf_counter()
-        file = made.folder / "manifests" / f"{name}.json"
-        kept = {} if made.force else _manifest(file, say)
-        if intact(made.folder, kept) and kept.get("digest") == digest(made.params, made.folder, name):
-            state, seconds = "reused", kept.get("seconds", 0.0)
-        else:
-            say(f"[{n}/{len(made.chosen)}] {name} ...")
-            before = files(made.folder)
-            execute_notebook(name, made.folder, made.params.model_dump() | {"run": made.run})
-            file.parent.mkdir(parents=True, exist_ok=True)
-            state, seconds = "ran", round(time.perf_counter() - began, 1)
-            row = {"notebook": name, "digest": digest(made.params, made.folder, name), "seconds": seconds, **_ran_on(made.folder)}
-            row["outputs"] = outputs(name, before, files(made.folder))
-            row["sealed"] = seal(made.folder, row["outputs"])
-            put(file, json.dumps(row, indent=1, sort_keys=True) + "\n")
-        rows.append({"notebook": name, "state": state, "seconds": seconds})
-        left = (time.perf_counter() - start) / n * (len(made.chosen) - n)
-        say(f"[{n}/{len(made.chosen)}] {name}: {state} ({seconds:.0f} s when it ran); about {left:.0f} s left")
+    workers, why = room(made.params, made.chosen)
+    if why:
+        say(why)
+    with stoppable(), tempfile.TemporaryDirectory(prefix="gb-") as scratch:
+        rows = Execution(made, say, Path(scratch)).run(workers)
     put(made.folder / "status.json", json.dumps(rows, indent=1) + "\n")
     from geobench.report import build_report
 
@@ -116,13 +101,6 @@ def _execute(made: Plan, say) -> list[dict]:
     return rows
 
 
-def _manifest(file: Path, say) -> dict:
-    """A notebook's manifest; nothing where there is none or a damaged one, so that the notebook runs."""
-    try:
-        return manifest(file) if file.exists() else {}
-    except GeoBenchError as error:
-        say(str(error))
-        return {}
 
 
 def _borrow(made: Plan, say) -> None:
@@ -153,13 +131,3 @@ def _other_edits(made: Plan, source: Path) -> list[str]:
     names.discard("resamples")  # notebook 02's table of the control takes it, no edit does
     old, new = _identity_of(source), json.loads(json.dumps(made.params.identity()))
     return differences({k: old.get(k) for k in names}, {k: new.get(k) for k in names})
-
-
-def _ran_on(folder: Path) -> dict:
-    """What a manifest says beside digest and seconds: machine, library versions, and the dollars that the run has paid so far."""
-    from importlib.metadata import version
-
-    from geobench.reproduce import dollars, machine
-
-    versions = {p: version(p) for p in ("torch", "transformers", "numpy", "pandas", "papermill")}
-    return {"machine": machine(), "dollars": dollars(folder), "versions": versions}

@@ -5,10 +5,12 @@ from functools import partial
 
 from geobench import catalog
 from geobench.executors.units import run_units
+from geobench.progress import expect
 from geobench.records import UNIT, Records, read_fingerprint, read_records, sound
 from geobench.run import Run, sha, unit
 
 KEY = (*UNIT, "variant")
+DETECTORS = ("keyword", "perplexity", "judge", "trained")
 
 
 def texts(run: Run) -> list[dict]:
@@ -25,8 +27,10 @@ def score_all(run: Run, detector: str, identity: dict, work, models=()) -> None:
     models: names of the models that `work` opens; with one, `work` may be done elsewhere (executors.units.run_units).
     """
     shown = {"kind": "scores", "detector": identity, "catalog": catalog.catalog_sha(run.selected)}
+    rows = texts(run)
+    expect({run.folder / "scores" / f"{name}.jsonl": len(rows) for name in (detector, *DETECTORS)})
     with Records(run.folder / "scores" / f"{detector}.jsonl", shown, KEY, ("text_sha",)) as records:
-        todo = [t for t in texts(run) if records.done.get(records.key_of(t), {}).get("text_sha") != sha(t["text"])]
+        todo = [t for t in rows if records.done.get(records.key_of(t), {}).get("text_sha") != sha(t["text"])]
         scored = run_units(run.params, partial(_scores, work), todo, models, lambda t: ((t["dataset"], t["list"]), t["target"]))
         for text, result, _ in scored:
             records.append({k: text[k] for k in KEY} | {"text_sha": sha(text["text"])} | result)

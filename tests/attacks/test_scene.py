@@ -3,7 +3,9 @@
 import pytest
 
 from geobench.attacks import scene
+from geobench.attacks.base import Task
 from geobench.attacks.vocabulary import vocabulary
+from geobench.lists import make_list
 from geobench.rankers.base import Job
 from geobench.rankers.generate import GenerateRanker
 
@@ -37,12 +39,28 @@ def test_own_prompts_end_where_the_wanted_reply_begins(engine, task, words, styl
 def test_the_attention_scene_ends_with_the_items(engine, task, words):
     scenes, slot = scene.scenes_of(task(3), engine, ORDERS, 4, words, {}, None, "attention")
     first, last = scenes
-    assert last.tail == [] and last.after == "" and first.goal == [] and [here.shown for here in scenes] == [0, 3]
+    assert last.tail == [] and last.after == "" and first.goal == [] and [here.wanted.shown for here in scenes] == [0, 3]
     whole = first.head + slot + first.tail
-    start, end = first.spans[first.shown]
+    start, end = first.wanted.spans[first.wanted.shown]
     line = engine.tokenizer.decode(whole[start:end])
     assert line.endswith(words.text(slot)) and "Cedar Kettle: Light" in line
-    assert first.spans[-1][1] == len(whole)
+    assert first.wanted.spans[-1][1] == len(whole)
+
+
+def test_a_start_of_the_targets_own_words(engine, task, words, monkeypatch):
+    scenes, slot = scene.scenes_of(task(3), engine, ORDERS, 4, words, {}, start="description")
+    text = words.text(slot)
+    assert [word in task(3).item.description.split() for word in text.split()] == [True] * 4 and scene.stands(slot, engine, scenes, words)
+    monkeypatch.setattr(scene, "own_words", lambda *_: [])
+    assert words.text(scene.scenes_of(task(3), engine, ORDERS, 4, words, {}, start="description")[1]) == " * * * *"
+
+
+def test_own_words_are_repeated_and_need_one(task, words):
+    (text,) = scene.own_words(task(3), 9, words)
+    first = [w for w in dict.fromkeys(text.split())]
+    assert text.split() == (first * 9)[:9] and len(text.split()) == 9
+    strange = Task(make_list("d", "l", "n", [("A", "\u6c34 \u706b"), ("B", "b")]), 1)
+    assert scene.own_words(strange, 4, words) == []
 
 
 def test_suffixes_that_merge_are_dropped(engine, task, words):

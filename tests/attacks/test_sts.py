@@ -38,15 +38,31 @@ def test_screening_keeps_losses_exact(engine, task, ranker, settings, tmp_path):
 
 
 def test_what_does_not_read_back_is_passed_over_for_the_next_best(engine, task, settings, monkeypatch):
-    made = optimise.problem(sts, task(3), engine, settings(sts_incumbent=False), vocabulary(engine), 0, {})
+    made = optimise.problem(sts, task(3), engine, settings(sts_incumbent=False, sts_merge=0), vocabulary(engine), 0, {})
     here, slot = made.scenes[0], made.slot
+    base = objectives.incumbent(engine.model, here, slot)
     drawn = [[*slot[:-1], token] for token in range(300, 330)]
     alive = sts.scene.survivors(drawn, slot, engine, made.scenes, made.words)
     losses = objectives.losses(engine.model, here, alive)
     ranked = [s for _, s in sorted(zip(losses, alive))]
     assert len(ranked) > 2
     monkeypatch.setattr(sts.scene, "stands", lambda s, *_: s != ranked[0])
-    best, loss = sts.best_standing(made, here, slot, drawn)
+    best, loss = sts.best_standing(made, here, drawn, base)
     assert best == ranked[1] and loss == pytest.approx(sorted(losses)[1], abs=1e-5)
     monkeypatch.setattr(sts.scene, "stands", lambda *_: False)
-    assert sts.best_standing(made, here, slot, drawn)[0] == slot
+    assert sts.best_standing(made, here, drawn, base) == (slot, base.loss)
+
+
+def test_merges_by_hand():
+    slot, best = [1, 2, 3, 4], [[1, 9, 3, 4], [1, 8, 3, 4], [7, 2, 3, 4], [1, 2, 3, 6]]
+    assert sts.merges(slot, best) == [[7, 9, 3, 4], [7, 9, 3, 6]]  # two changes of one place: the better one's
+    assert sts.merges(slot, best[:1]) == [] and sts.merges(slot, []) == []
+
+
+def test_merged_swaps_are_tried_and_lower_the_loss_further(engine, task, settings):
+    found = {}
+    for merge in (0, 8):
+        made = optimise.problem(sts, task(3), engine, settings(sts_orders=1, sts_merge=merge), vocabulary(engine), 0, {})
+        state = sts.start(made)
+        found[merge] = sts.step(made, state, 0)[0], sum(a != b for a, b in zip(state["slot"], made.slot))
+    assert found[8][0] < found[0][0] - 1e-3 and found[0][1] == 1 < found[8][1]

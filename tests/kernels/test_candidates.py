@@ -76,9 +76,19 @@ def test_a_screen_is_near_and_its_choice_is_exact(case):
     exact = candidates.candidate_losses(model, past, slots, tail, goal)
     screened = candidates.screened_losses(model, past, base, slots, tail, goal)
     assert screened[0] == pytest.approx(base.loss, abs=1e-4)  # nothing changed, nothing stale
-    number, loss = candidates.best_candidate(model, past, base, slots, tail, goal, verify=6)
-    assert loss == pytest.approx(exact[number], abs=1e-4) and number in sorted(range(31), key=screened.__getitem__)[:6]
-    assert candidates.best_candidate(model, past, base, slots, tail, goal)[0] == exact.index(min(exact))
+    found = candidates.verified(screened, 6, lambda numbers: [exact[n] for n in numbers])
+    assert len(found) == 6 and {n for _, n in found} == set(sorted(range(31), key=screened.__getitem__)[:6])
+    assert found == sorted(found) and all(loss == exact[n] for loss, n in found)
+
+
+def test_an_incumbent_without_gradient_serves_a_screen_too(case):
+    model, _, past, slot, tail, goal = case
+    slots = [[*slot[:n], 60 + n, *slot[n + 1 :]] for n in (6, 0, 3)]
+    exact = candidates.candidate_losses(model, past, slots, tail, goal)
+    plain, base = (candidates.incumbent(model, past, slot, tail, goal, gradient) for gradient in (False, True))
+    assert plain.gradient is None and plain.loss == pytest.approx(base.loss, abs=1e-5)
+    assert candidates.candidate_losses(model, past, slots, tail, goal, base=plain) == pytest.approx(exact, abs=1e-4)
+    assert all(torch.isfinite(torch.tensor(candidates.screened_losses(model, past, plain, slots, tail, goal))))
 
 
 def test_the_prefix_is_shared_not_copied(case, monkeypatch):

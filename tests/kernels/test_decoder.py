@@ -60,8 +60,7 @@ def test_crop_and_extend_rebuild_a_prefix(tiny_model):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("cut", [0, 8])
-@pytest.mark.parametrize("only", [False, True])
-def test_attention_rows_equal_eager_attention(tiny_model, kind, cut, only):
+def test_attention_rows_equal_eager_attention(tiny_model, kind, cut):
     model = tiny_model(kind).model
     eager = copy.deepcopy(model)
     eager.set_attn_implementation("eager")
@@ -69,9 +68,15 @@ def test_attention_rows_equal_eager_attention(tiny_model, kind, cut, only):
     want = sum(a[0].sum(0) for a in eager(ids, output_attentions=True).attentions)
     past = decoder.forward(model, ids[:, :cut], keep=True).own if cut else decoder.EMPTY
     read = torch.tensor([2, 5, 10])
-    out = decoder.forward(model, ids[:, cut:], past, read=read, only_attention=only)
-    assert (out.hidden is None) == only
-    assert_close(out.attention, want[read + cut])
+    out = decoder.forward(model, ids[:, cut:], past, read=read, heads=decoder.all_heads(model))
+    assert out.hidden is None
+    assert_close(out.attention[0], want[read + cut])
+
+
+def test_a_cut_forward_keeps_the_same_keys_and_values(tiny_model):
+    model = tiny_model("llama").model
+    whole, cut = (decoder.forward(model, ids_of(model, 9), keep=True, depth=depth) for depth in (None, 1))
+    assert cut.hidden is None and len(cut.own.keys) == 1 and torch.equal(cut.own.keys[0], whole.own.keys[0])
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import ttest_1samp
 
 from geobench.errors import GeoBenchError
 from geobench.resampling import resample_counts
@@ -18,7 +19,7 @@ def test_bootstrap_equals_a_plain_loop_and_agrees_with_scipy():
     from scipy.stats import bootstrap
 
     values = np.random.default_rng(1).choice([0, 0.5, 1], 24)
-    found = statistics.bootstrap(values, NAMES, 10_000, 4)
+    found = statistics.query_mean(values, NAMES, 10_000, 4, "published")
     loop = [np.mean([v for v, c in zip(values, counts) for _ in range(c)]) for counts in resample_counts({"search": 24}, 10_000, 4)[:500]]
     matrix = resample_counts({"search": 24}, 10_000, 4)[:500] @ values / 24
     np.testing.assert_allclose(loop, matrix, atol=1e-12)
@@ -27,12 +28,18 @@ def test_bootstrap_equals_a_plain_loop_and_agrees_with_scipy():
     assert found["mean"] == values.mean() and found["n"] == 24
 
 
+def test_a_mean_over_queries_has_the_one_sample_t_interval():
+    values = np.random.default_rng(1).choice([0, 0.5, 1], 24)
+    found = statistics.query_mean(values, NAMES)
+    assert (found["lo"], found["hi"]) == pytest.approx(tuple(ttest_1samp(values, 0).confidence_interval()))
+
+
 def test_nan_and_single_queries():
-    found = statistics.bootstrap([1, math.nan, 0], ["a", "b", "c"], 100)
+    found = statistics.query_mean([1, math.nan, 0], ["a", "b", "c"], 100)
     assert (found["mean"], found["n"], found["without"]) == (0.5, 2, 1)
-    assert math.isnan(statistics.bootstrap([1], ["a"], 100)["lo"])
+    assert math.isnan(statistics.query_mean([1], ["a"], 100)["lo"])
     with pytest.raises(GeoBenchError, match="one value per query"):
-        statistics.bootstrap([1, 0], ["a", "a"])
+        statistics.query_mean([1, 0], ["a", "a"])
 
 
 @pytest.fixture
@@ -57,10 +64,15 @@ def test_main_and_level_tables(frame):
 
 
 def test_paired_by_hand(frame):
-    found = statistics.paired(frame[frame.victim == "one"], "asr", "id", "clean", 2000)
-    assert (found["difference"], found["n"]) == (0.875, 4) and found["p"] == 1 / 2000
-    same = statistics.paired(frame[frame.victim == "one"], "asr", "clean", "clean", 200)
-    assert (same["difference"], same["p"]) == (0, 1)
+    found = statistics.paired(frame[frame.victim == "one"], "asr", "id", "clean")
+    assert (found["difference"], found["n"], found["note"]) == (0.875, 4, "")
+    test = ttest_1samp([1, 1, 1, 0.5], 0)
+    assert [found["lo"], found["hi"], found["p"]] == pytest.approx([*test.confidence_interval(), test.pvalue])
+    assert statistics.paired(frame[frame.victim == "one"], "asr", "id", "clean", 2000, 0, "published")["p"] == 1 / 2000
+    same = statistics.paired(frame[frame.victim == "one"], "asr", "clean", "clean")
+    assert (same["difference"], same["lo"], same["hi"], same["p"], same["note"]) == (0, 0, 0, 1, "")
+    sure = statistics.paired(frame[frame.victim == "two"], "asr", "id", "clean")
+    assert (sure["difference"], sure["lo"], sure["note"]) == (1, 1, "no test: the same difference in every query") and math.isnan(sure["p"])
     assert len(statistics.paired_table(frame, 100)) == 6
 
 

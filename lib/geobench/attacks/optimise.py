@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from geobench.engines.local import LocalModel
     from geobench.params import Params
 
-SHARED = ("objective", "optimisation_prompt", "optimisation_seeds", "selection", "test_every", "test_orders", "seed")
+SHARED = ("objective", "white_box_start", "optimisation_prompt", "optimisation_seeds", "selection", "test_every", "test_orders", "seed")
 
 
 @dataclass
@@ -107,7 +107,9 @@ def problem(module, task: Task, engine, settings, words: Vocabulary, restart: in
     style = family(module.METHOD) if settings.optimisation_prompt == "own" else None
     last = task.target - 1 if style in TARGET_LAST else None
     held_out, orders = search_split(task.list.key, len(task.list), settings.test_orders, count, settings.seed, last)
-    scenes, slot = scene.scenes_of(task, engine, orders, size, words, clean, style, settings.objective)
+    scenes, slot = scene.scenes_of(
+        task, engine, orders, size, words, clean, style, settings.objective, settings.white_box_start
+    )
     return Problem(task, module, engine, settings, words, restart, scenes, slot, held_out)
 
 

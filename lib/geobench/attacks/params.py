@@ -18,6 +18,7 @@ class WhiteBoxParams(BaseModel):
     sts_orders: Orders
     sts_incumbent: bool
     sts_verify: int | None = Field(ge=1)
+    sts_merge: int = Field(ge=0)
     raf_tokens: Count
     raf_steps: Count
     raf_top: Count
@@ -26,6 +27,7 @@ class WhiteBoxParams(BaseModel):
     raf_alpha: float
     raf_patience: Count
     raf_orders: Orders
+    raf_verify: int | None = Field(ge=1)
     stealthrank_tokens: Count
     stealthrank_rows: Count
     stealthrank_steps: Count
@@ -35,6 +37,7 @@ class WhiteBoxParams(BaseModel):
     stealthrank_weights: list[float] = Field(min_length=3, max_length=3)
     stealthrank_orders: Orders
     objective: Literal["target", "attention"]
+    white_box_start: Literal["symbols", "description"]
     optimisation_prompt: Literal["own", "deployed"]
     optimisation_seeds: Count
     optimisation_ranker: str

@@ -3,7 +3,8 @@
 Stage 1 keeps the `raf_top` tokens of largest log p(v) - raf_guide * gradient(v), the gradient taken at the token being chosen; stage 2
 draws the token from softmax(-loss), loss = -w log p(v) + raf_target * objective, where w = raf_alpha (1 - H / log V) adapts to the
 entropy H of the model's own next-token distribution. A place is finished when its best token repeats an earlier best one, or after
-`raf_patience` steps; then the drawn token is fixed and the next place opens. Departures: candidates must survive re-tokenisation.
+`raf_patience` steps; then the drawn token is fixed and the next place opens. Departures: candidates must survive re-tokenisation; with
+`raf_verify` they are screened with stale keys and values first, and the token is drawn among so many of the best, computed exactly.
 """
 
 import math
@@ -17,7 +18,7 @@ from geobench.kernels import decoder
 from geobench.kernels.candidates import prefix
 
 METHOD = "raf"
-NAMES = ("tokens", "steps", "top", "guide", "target", "alpha", "patience", "orders")
+NAMES = ("tokens", "steps", "top", "guide", "target", "alpha", "patience", "orders", "verify")
 
 
 def start(problem: Problem) -> dict:
@@ -36,10 +37,17 @@ def step(problem: Problem, state: dict, number: int) -> list[float]:
     base = objectives.incumbent(problem.model, here, slot)
     drawn = _kept(problem, slot, logp - problem.setting("guide") * base.gradient[-1].cpu())
     tried = scene.survivors(drawn, problem.slot, problem.engine, problem.scenes, problem.words)
-    losses = torch.tensor(objectives.losses(problem.model, here, tried, base), dtype=torch.float64)
     entropy = float(-(logp.exp() * logp).sum())
     weight = problem.setting("alpha") * (1 - entropy / math.log(len(logp)))
-    total = -weight * logp[[s[-1] for s in tried]].double() + problem.setting("target") * losses
+
+    def total_of(slots, losses):
+        return -weight * logp[[s[-1] for s in slots]].double() + problem.setting("target") * losses
+
+    if (verify := problem.setting("verify")) is not None and len(tried) > verify:
+        screened = torch.tensor(objectives.screened(problem.model, here, tried, base), dtype=torch.float64)
+        tried = [tried[n] for n in total_of(tried, screened).argsort(stable=True)[:verify].sort().values]
+    losses = torch.tensor(objectives.losses(problem.model, here, tried, base), dtype=torch.float64)
+    total = total_of(tried, losses)
     taken = _drawn(problem, tried, total, np.random.default_rng(problem.seed(number)).random())
     if taken is None:
         state["finished"] = True

@@ -12,6 +12,7 @@ from geobench.attacks.vocabulary import Vocabulary
 from geobench.errors import GeoBenchError
 from geobench.kernels.candidates import prefix
 from geobench.kernels.decoder import Prefix
+from geobench.kernels.readout import Wanted
 from geobench.lists import one_line
 from geobench.prompts import load_prompt, render
 from geobench.rankers.attention import AttentionRanker
@@ -20,38 +21,52 @@ from geobench.rankers.generate import GenerateRanker
 
 MARK = "\u2063"  # stands where the suffix goes while the prompt is rendered; never reaches the model
 STARTS = (("*", "*"), ("*", "x"), ("!", "x"), ("x", "x"))  # symbol of all places but the last, and of the last
+PUNCTUATION = ".,;:!?()[]\"'“”‘’"  # around a word
+SHORT = 4  # characters of a word, its space included, that is left out of a start: mostly articles and prepositions
 WINDOW = 64  # characters of context in which a candidate is encoded back
 
 
 @dataclass(frozen=True)
 class Scene:
     """The prompt under one order: its text and tokens around the slot, the keys and values before it, and what is wanted: `goal`,
-    the reply's tokens, or (`goal` empty) the `queries` of the read-out, the lines' token ranges `spans` for a slot of `size`
-    tokens, and the target's place `shown` among them."""
+    the reply's tokens, or `wanted`, the target's place in the attention read-out."""
 
     before: str
     after: str
     head: list[int]
     tail: list[int]
     goal: list[int]
-    size: int
     past: Prefix | None = None
-    queries: tuple[list[int], list[int]] = ([], [])
-    spans: tuple = ()
-    shown: int = 0
+    wanted: Wanted | None = None
 
 
-def scenes_of(task: Task, engine, orders, size: int, words: Vocabulary, cache: dict, style: str | None = None, objective="target"):
+def scenes_of(task: Task, engine, orders, size: int, words: Vocabulary, cache: dict, style: str | None = None, objective="target",
+              start="symbols"):
     """(a scene per order, a start slot of `size` tokens that stands in all of them). style: None for the deployed prompt, else the
-    method. cache: clean tokens and prefix per order of the task's list, for all its targets and methods."""
+    method. cache: clean tokens and prefix per order of the task's list, for all its targets and methods. start: `description` begins
+    from the target's own words, where enough of them are one token; else from symbols."""
     frames = [_frame(task, engine, order, style, objective) for order in orders]
-    for most, last in STARTS:
-        text = f" {most}" * (size - 1) + f" {last}"
+    for text in [*(own_words(task, size, words) if start == "description" else ()), *symbols(size)]:
         scenes, slots = zip(*(_scene(task, engine, frame, order, text, size, style, objective) for frame, order in zip(frames, orders)))
         if words.text(slots[0]) == text and len(set(map(tuple, slots))) == 1 and stands(slots[0], engine, scenes, words):
             pasts = [_past(task, engine, order, scene.head, cache, style, objective) for order, scene in zip(orders, scenes)]
             return [replace(scene, past=past) for scene, past in zip(scenes, pasts)], slots[0]
     raise GeoBenchError(f"{task.name}: no start of {size} one-token symbols stands in the prompt of `{engine.spec.name}`")
+
+
+def symbols(size: int) -> list[str]:
+    """Start texts of `size` symbols."""
+    return [f" {most}" * (size - 1) + f" {last}" for most, last in STARTS]
+
+
+def own_words(task: Task, size: int, words: Vocabulary) -> list[str]:
+    """A start text of `size` words of the target's description, in their order and again from the first; none where it has no word of
+    one token."""
+    code = words.tokenizer
+    plain = (" " + word.strip(PUNCTUATION) for word in task.item.description.split())
+    coded = {text: code(text, add_special_tokens=False)["input_ids"] for text in plain if len(text) > SHORT}
+    own = [text for text, ids in coded.items() if len(ids) == 1 and words.first[ids[0]]]
+    return ["".join((own * size)[:size])] if own else []
 
 
 def stands(slot: list[int], engine, scenes, words: Vocabulary) -> bool:
@@ -108,13 +123,13 @@ def _scene(task: Task, engine, frame: tuple[str, str], order, text: str, size: i
         ranker = AttentionRanker("white-box", engine)
         job = Job(task.list, (order,), task.target, task.item.description + text, "white-box")
         ids, spans = ranker.tokens(job, order)
-        scene = Scene(before, after, head, ids[cut:], [], size, None, ranker.queries(job), tuple(spans), order.index(task.target - 1))
-        return scene, ids[len(head) : cut]
+        place = Wanted(ranker.heads, *ranker.queries(job), tuple(spans), order.index(task.target - 1), len(head), size)
+        return Scene(before, after, head, ids[cut:], [], None, place), ids[len(head) : cut]
     reply = wanted(task, style)
     ids, both = engine.encode(whole, task.name), engine.encode(whole + reply, task.name)
     goal = both[len(ids) :] if both[: len(ids)] == ids else engine.tokenizer(reply, add_special_tokens=False)["input_ids"]
     engine.encode(whole, task.name, room=len(goal))
-    return Scene(before, after, head, ids[cut:], list(goal), size), ids[len(head) : cut]
+    return Scene(before, after, head, ids[cut:], list(goal)), ids[len(head) : cut]
 
 
 def _past(task: Task, engine, order, head: list[int], cache: dict, style, objective) -> Prefix:

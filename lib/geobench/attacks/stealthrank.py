@@ -9,10 +9,9 @@ by its likeliest allowed tokens. With the attention objective the second term is
 
 import torch
 
-from geobench.attacks import objectives
 from geobench.attacks.optimise import Problem
 from geobench.detectors.keywords import load_lexicon
-from geobench.kernels import decoder, soft
+from geobench.kernels import decoder, readout, soft
 from geobench.kernels.cache import Cache
 from geobench.prompts import load_prompt
 
@@ -54,11 +53,12 @@ def energy(problem: Problem, y: torch.Tensor, here) -> tuple[torch.Tensor, torch
     before = here.past.crop(len(here.past) - 1)
     own = soft.next_distribution(problem.model, before, here.head[-1], soft.soft_embeddings(problem.model, y.detach(), temperature))
     suffix = soft.straight_through(problem.model, y, temperature)
-    if here.goal:
-        wanted = soft.reply_losses(problem.model, here.past, suffix, here.tail, here.goal)
-    else:
+    if here.wanted:
         tail = problem.model.model.embed_tokens.weight[torch.tensor(here.tail, dtype=torch.long, device=y.device)]
-        wanted = torch.stack([objectives.attention_loss(problem.model, here, torch.cat([row, tail]), len(row)) for row in suffix])
+        rest = torch.cat([suffix, tail.expand(len(suffix), -1, -1)], 1)
+        wanted = readout.loss_of(problem.model, here.past, here.wanted, rest, suffix.shape[1])
+    else:
+        wanted = soft.reply_losses(problem.model, here.past, suffix, here.tail, here.goal)
     fluent = soft.fluency(y, own, problem.setting("top_k"), words)
     return weights[0] * fluent + weights[1] * wanted + weights[2] * soft.overlap(y, words), wanted.detach()
 

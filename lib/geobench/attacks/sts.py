@@ -1,18 +1,20 @@
 """STS, strategic text sequences (Kumar & Lakkaraju 2024): a greedy coordinate gradient search (Zou et al. 2023) for a suffix after
 which the objective is met, by default that the reply starts with "1. {Name}".
 
-Departures from the published search: the incumbent stays a candidate unless `sts_incumbent` is false, and only suffixes whose text
-encodes back to the same tokens in place, under every search order, are tried. With `sts_verify` candidates are screened with stale
-keys and values first and only the best few are computed exactly.
+As published, the best single swaps of a step are also tried together: the best two, the best three, up to `sts_merge`. Departures from
+the published search: the incumbent stays a candidate unless `sts_incumbent` is false, and only suffixes whose text encodes back to the
+same tokens in place, under every search order, are tried. With `sts_verify` candidates are screened with stale keys and values first
+and only the best few are computed exactly.
 """
 
 import random
 
 from geobench.attacks import objectives, scene
 from geobench.attacks.optimise import Problem
+from geobench.kernels.candidates import verified
 
 METHOD = "sts"
-NAMES = ("tokens", "steps", "candidates", "top_k", "orders", "incumbent", "verify")
+NAMES = ("tokens", "steps", "candidates", "top_k", "orders", "incumbent", "verify", "merge")
 
 
 def start(problem: Problem) -> dict:
@@ -28,21 +30,49 @@ def step(problem: Problem, state: dict, number: int) -> list[float]:
     here, slot = problem.scene(number), state["slot"]
     base = objectives.incumbent(problem.model, here, slot)
     drawn = swaps(slot, base.gradient, problem, random.Random(problem.seed(number)))
-    state["slot"], loss = best_standing(problem, here, slot, drawn, base, problem.setting("verify"))
+    state["slot"], loss = best_standing(problem, here, drawn, base)
     return [loss]
 
 
-def best_standing(problem: Problem, here: scene.Scene, slot: list[int], drawn: list[list[int]], base=None, verify=None):
-    """(slot, its loss): of least loss among the drawn ones whose text reads back, and `slot` itself if the incumbent stays a candidate or
-    nothing else stands."""
-    tried = scene.survivors(drawn, problem.slot, problem.engine, problem.scenes, problem.words)
-    if problem.setting("incumbent") or not tried:
-        tried = [slot, *tried]
-    while True:
-        best, loss = objectives.best(problem.model, here, base, tried, verify)
-        if tried[best] == slot or scene.stands(tried[best], problem.engine, problem.scenes, problem.words):
-            return tried[best], loss
-        tried = [other for other in tried if other != tried[best]] or [slot]  # rare: not seen in the window around the slot
+def best_standing(problem: Problem, here: scene.Scene, drawn: list[list[int]], base) -> tuple[list[int], float]:
+    """(slot, its loss): of least loss among the drawn ones and their merges whose text reads back, and the incumbent itself if it stays a
+    candidate or nothing else stands."""
+    verify, slot = problem.setting("verify"), base.slot
+    tried = standing(problem, drawn)
+    losses = _losses(problem, here, tried, base, verify)
+    best = [tried[n] for n in sorted(range(len(tried)), key=losses.__getitem__)[: problem.setting("merge")]]
+    merged = [other for other in standing(problem, merges(slot, best)) if other not in tried]
+    tried, losses = tried + merged, losses + _losses(problem, here, merged, base, verify)
+    ordered = sorted(zip(losses, range(len(tried))))
+    if verify is not None:
+        ordered = verified(losses, verify, lambda numbers: objectives.losses(problem.model, here, [tried[n] for n in numbers], base))
+    for loss, n in ordered:
+        if problem.setting("incumbent") and loss >= base.loss:
+            break
+        if scene.stands(tried[n], problem.engine, problem.scenes, problem.words):  # rare: not seen in the window around the slot
+            return tried[n], loss
+    return slot, base.loss
+
+
+def standing(problem: Problem, drawn: list[list[int]]) -> list[list[int]]:
+    """Those of the slots whose text encodes back to them."""
+    return scene.survivors(drawn, problem.slot, problem.engine, problem.scenes, problem.words) if drawn else []
+
+
+def merges(slot: list[int], best: list[list[int]]) -> list[list[int]]:
+    """The changes of the best two, three, ... slots together; a better one's change wins where two change one place."""
+    found, together = [], list(slot)
+    for other in best:
+        together = [new if old == now and new != old else now for old, now, new in zip(slot, together, other)]
+        found.append(together)
+    return [list(row) for row in dict.fromkeys(map(tuple, found[1:])) if list(row) not in best]
+
+
+def _losses(problem: Problem, here: scene.Scene, slots: list[list[int]], base, verify: int | None) -> list[float]:
+    """Loss of each slot: screened where the best are verified later, else exact."""
+    if verify is None:
+        return objectives.losses(problem.model, here, slots, base)
+    return objectives.screened(problem.model, here, slots, base)
 
 
 def swaps(slot: list[int], gradient, problem: Problem, rng: random.Random) -> list[list[int]]:

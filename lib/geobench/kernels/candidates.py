@@ -19,12 +19,12 @@ FIRST, LOUDEST, LAST = 8, 16, 6  # tail rows that a screen recomputes: after the
 
 @dataclass(frozen=True)
 class Incumbent:
-    """The present slot: its loss; `gradient` [slot, V] float32, the loss's derivative by the one-hot row of each place; `own`, keys
-    and values of slot + tail + goal; `norms` [tail], sizes of the loss's derivative by the tail's embeddings."""
+    """The present slot: its loss; `gradient` [slot, V] float32, the loss's derivative by the one-hot row of each place (None unless asked
+    for); `own`, keys and values of slot + tail + goal; `norms` [tail], sizes of the loss's derivative by the tail's embeddings."""
 
     slot: list[int]
     loss: float
-    gradient: torch.Tensor
+    gradient: torch.Tensor | None
     own: Prefix
     norms: torch.Tensor
 
@@ -37,17 +37,30 @@ def prefix(model, ids: list[int], past: Prefix = decoder.EMPTY) -> Prefix:
     return past.extend(decoder.forward(model, torch.tensor([ids], device=model.device), past, keep=True, last=1).own)
 
 
-def incumbent(model, past: Prefix, slot: list[int], tail: list[int], goal: list[int]) -> Incumbent:
-    """One forward and backward over slot + tail + goal."""
+def incumbent(model, past: Prefix, slot: list[int], tail: list[int], goal: list[int], gradient: bool = True) -> Incumbent:
+    """One forward over slot + tail + goal, and a backward unless `gradient` is false."""
+
+    def forward(x):
+        out = decoder.forward(model, torch.cat([x, _embedded(model, goal[:-1])])[None], past, keep=True, last=len(goal))
+        return goal_losses(model, out.hidden, goal)[0], out.own
+
+    return differentiated(model, slot, tail, forward, gradient)
+
+
+def differentiated(model, slot: list[int], tail: list[int], forward, gradient: bool) -> Incumbent:
+    """The incumbent by forward(embeddings [slot + tail, D]) -> (loss, own keys and values), and by its backward."""
+    x = _embedded(model, [*slot, *tail]).detach()
+    with torch.set_grad_enabled(gradient):
+        x.requires_grad_(gradient)
+        loss, own = forward(x)
+        found = torch.autograd.grad(loss, x)[0].float() if gradient else torch.zeros_like(x, dtype=torch.float32)
+    table = model.model.embed_tokens.weight.float()
+    return Incumbent(slot, float(loss.detach()), found[: len(slot)] @ table.T if gradient else None, own, found[len(slot) :].norm(dim=1))
+
+
+def _embedded(model, ids: list[int]) -> torch.Tensor:
     table = model.model.embed_tokens.weight
-    with torch.enable_grad():
-        x = table[torch.tensor([*slot, *tail, *goal[:-1]], device=table.device)].detach().requires_grad_()
-        out = decoder.forward(model, x[None], past, keep=True, last=len(goal))
-        loss = goal_losses(model, out.hidden, goal)[0]
-        (gradient,) = torch.autograd.grad(loss, x)
-    gradient = gradient.float()
-    norms = gradient[len(slot) : len(slot) + len(tail)].norm(dim=1)
-    return Incumbent(slot, float(loss.detach()), gradient[: len(slot)] @ table.float().T, out.own, norms)
+    return table[torch.tensor(ids, dtype=torch.long, device=table.device)]
 
 
 @torch.no_grad()
@@ -58,14 +71,12 @@ def candidate_losses(
 
     base: an incumbent whose keys and values serve the places before a candidate's first change.
     """
-    return _grouped(slots, base, batch or (4 if model.device.type == "cpu" else 32), lambda group, start: _exact(
-        model, _head(past, base, start), [slots[n][start:] for n in group], tail, goal
-    ))  # fmt: skip
 
+    def losses(group, start):
+        tokens = torch.tensor([[*slots[n][start:], *tail, *goal[:-1]] for n in group], device=model.device)
+        return goal_losses(model, decoder.forward(model, tokens, head(past, base, start), last=len(goal)).hidden, goal).tolist()
 
-def _exact(model, past: Prefix, slots, tail, goal) -> list[float]:
-    tokens = torch.tensor([[*slot, *tail, *goal[:-1]] for slot in slots], device=model.device)
-    return goal_losses(model, decoder.forward(model, tokens, past, last=len(goal)).hidden, goal).tolist()
+    return grouped(slots, base, batch or exact_batch(model), losses)
 
 
 @torch.no_grad()
@@ -75,32 +86,35 @@ def screened_losses(model, past: Prefix, base: Incumbent, slots, tail: list[int]
     Recomputed are the slot from its first change on, the goal, and the tail's rows that a change reaches most: the first, the
     last, and those of largest input gradient.
     """
-    size, places = len(base.slot), _rows(base.norms)
-    stale = sorted(set(range(len(tail))) - set(places))
+    places = tail_rows(base.norms, FIRST, LOUDEST, LAST)
 
     def losses(group, start):
-        index = torch.tensor([*range(start), *(size + n for n in stale)], dtype=torch.long, device=model.device)
-        known = past.extend(Prefix([k[:, :, index] for k in base.own.keys], [v[:, :, index] for v in base.own.values]))
-        own = [*range(start, size), *(size + n for n in places), *range(size + len(tail), size + len(tail) + len(goal) - 1)]
-        rows, columns = (torch.tensor(p, device=model.device) + len(past) for p in (own, [*range(start), *(size + n for n in stale), *own]))
-        columns = torch.cat([torch.arange(len(past), device=model.device), columns])
-        mask = columns[None] <= rows[:, None]
+        known, known_at, own_at = stale(past, base, start, places)
+        goal_at = torch.arange(len(goal) - 1, device=model.device) + len(past) + len(base.slot) + len(tail)
+        own_at = torch.cat([own_at, goal_at])
+        mask = decoder.causal_mask(own_at, known_at, decoder.window(model))
         tokens = torch.tensor([[*slots[n][start:], *(tail[p] for p in places), *goal[:-1]] for n in group], device=model.device)
-        out = decoder.forward(model, tokens, known, positions=rows, mask=mask, last=len(goal))
+        out = decoder.forward(model, tokens, known, positions=own_at, mask=mask, last=len(goal))
         return goal_losses(model, out.hidden, goal).tolist()
 
-    return _grouped(slots, base, batch or (16 if model.device.type == "cpu" else 128), losses)
+    return grouped(slots, base, batch or screen_batch(model), losses)
 
 
-def best_candidate(model, past, base: Incumbent, slots, tail, goal, verify: int | None = None) -> tuple[int, float]:
-    """(number of the best slot, its exact loss). verify: screen all and compute only so many of the best exactly; None: all."""
-    chosen = list(range(len(slots)))
-    if verify is not None and len(slots) > verify:
-        screened = screened_losses(model, past, base, slots, tail, goal)
-        chosen = sorted(sorted(chosen, key=screened.__getitem__)[:verify])
-    losses = candidate_losses(model, past, [slots[n] for n in chosen], tail, goal, base=base)
-    loss, number = min(zip(losses, chosen))
-    return number, loss
+def stale(past: Prefix, base: Incumbent, start: int, places: list[int]) -> tuple[Prefix, torch.Tensor, torch.Tensor]:
+    """(keys and values that a screen keeps: the past, the slot before `start`, and the tail without `places`; their positions in the
+    prompt; the positions of what it computes: the slot from `start` on, and the tail's `places`)."""
+    size, device = len(base.slot), base.own.keys[0].device
+    kept = [*range(start), *(size + n for n in range(len(base.norms)) if n not in set(places))]
+    index = torch.tensor(kept, dtype=torch.long, device=device)
+    known = past.extend(Prefix([k[:, :, index] for k in base.own.keys], [v[:, :, index] for v in base.own.values]))
+    own_at = torch.tensor([*range(start, size), *(size + n for n in places)], device=device) + len(past)
+    return known, torch.cat([torch.arange(len(past), device=device), index + len(past)]), own_at
+
+
+def verified(screened: list[float], count: int, exact) -> list[tuple[float, int]]:
+    """(exact loss, number) of the `count` candidates of least screened loss, best first. exact(numbers) -> losses."""
+    numbers = sorted(sorted(range(len(screened)), key=screened.__getitem__)[:count])
+    return sorted(zip(exact(numbers), numbers))
 
 
 def goal_losses(model, hidden: torch.Tensor, goal: list[int]) -> torch.Tensor:
@@ -110,19 +124,19 @@ def goal_losses(model, hidden: torch.Tensor, goal: list[int]) -> torch.Tensor:
     return F.cross_entropy(scores, wanted, reduction="none").unflatten(0, (len(hidden), -1)).mean(1)
 
 
-def _rows(norms: torch.Tensor) -> list[int]:
-    """Tail rows that a screen recomputes."""
+def tail_rows(norms: torch.Tensor, first: int, loudest: int, last: int) -> list[int]:
+    """Tail rows that a screen recomputes: the first, the last, and those of largest input gradient."""
     count = len(norms)
-    loud = norms.topk(min(LOUDEST, count)).indices.tolist()
-    return sorted({*range(min(FIRST, count)), *range(max(0, count - LAST), count), *loud})
+    loud = norms.topk(min(loudest, count)).indices.tolist()
+    return sorted({*range(min(first, count)), *range(max(0, count - last), count), *loud})
 
 
-def _head(past: Prefix, base: Incumbent | None, start: int) -> Prefix:
+def head(past: Prefix, base: Incumbent | None, start: int) -> Prefix:
     """The prefix followed by the incumbent's first `start` places."""
     return past.extend(base.own.crop(start)) if start else past
 
 
-def _grouped(slots, base: Incumbent | None, batch: int, work) -> list[float]:
+def grouped(slots, base: Incumbent | None, batch: int, work) -> list[float]:
     """Losses in order; candidates that change from a later place on go together. work(numbers, first changed place) -> losses."""
     first = [0 if base is None else _first_change(base.slot, slot) for slot in slots]
     order = sorted(range(len(slots)), key=lambda n: (first[n], n))
@@ -132,6 +146,16 @@ def _grouped(slots, base: Incumbent | None, batch: int, work) -> list[float]:
         for n, loss in zip(group, work(group, first[group[0]])):
             losses[n] = loss
     return losses
+
+
+def exact_batch(model) -> int:
+    """Candidates that are computed exactly at once."""
+    return 4 if model.device.type == "cpu" else 32
+
+
+def screen_batch(model) -> int:
+    """Candidates that are screened at once."""
+    return 16 if model.device.type == "cpu" else 128
 
 
 def _first_change(old: list[int], new: list[int]) -> int:

@@ -38,9 +38,21 @@ class Prefix:
 
 
 @dataclass(frozen=True)
+class Heads:
+    """The attention heads that a read-out sums: per layer (0-based) their numbers and their weights in the sum."""
+
+    layers: dict[int, tuple[list[int], list[float]]]
+
+    @property
+    def depth(self) -> int:
+        """How many layers of the model they need."""
+        return max(self.layers) + 1
+
+
+@dataclass(frozen=True)
 class Forward:
-    """`hidden` [B, T, D] before the final norm (None when only attention was read); `own` keys/values of the new tokens;
-    `attention` [rows, prefix + T]: weights of the rows in `read`, summed over layers and heads (None if not asked for)."""
+    """`hidden` [B, T, D] before the final norm (None when not all layers ran); `own` keys/values of the new tokens, of the layers that
+    ran; `attention` float32: weights of the rows in `read`, [B, rows, prefix + T] summed over heads, apart [B, heads, rows, prefix + T]."""
 
     hidden: torch.Tensor | None
     own: Prefix | None
@@ -70,21 +82,35 @@ def window(model) -> int | None:
     return getattr(model.config, "sliding_window", None)
 
 
-def causal_mask(positions: torch.Tensor, past: int, window: int | None = None) -> torch.Tensor:
-    """[T, past + T] booleans: a row sees the prefix and the new tokens up to itself, within a sliding window if there is one."""
-    keys = torch.cat([torch.arange(past, device=positions.device), positions])
+def all_heads(model) -> Heads:
+    """Every head of every layer, each with weight 1."""
+    count = model.config.num_attention_heads
+    return Heads({layer: (list(range(count)), [1.0] * count) for layer in range(model.config.num_hidden_layers)})
+
+
+def causal_mask(positions: torch.Tensor, past: torch.Tensor | int, window: int | None = None) -> torch.Tensor:
+    """[T, past + T] booleans: a row sees the prefix and the new tokens up to itself, within a sliding window if there is one.
+
+    positions: [T] of the new tokens; past: positions of the prefix's, or how many from 0 on.
+    """
+    if isinstance(past, int):
+        past = torch.arange(past, device=positions.device)
+    keys = torch.cat([past, positions])
     seen = keys[None, :] <= positions[:, None]
     return seen if window is None else seen & (keys[None, :] > positions[:, None] - window)
 
 
 def forward(
-    model, tokens, past: Prefix = EMPTY, *, positions=None, mask=None, read=None, only_attention=False, keep=False, last: int | None = None
-) -> Forward:
+    model, tokens, past: Prefix = EMPTY, *, positions=None, mask=None, read=None, heads: Heads | None = None, apart=False,
+    keep=False, last: int | None = None, depth: int | None = None,
+) -> Forward:  # fmt: skip
     """Run `tokens` (ids [B, T] or embeddings [B, T, D]) after `past`.
 
     positions: [T], default the places right after the prefix. mask: [T, past + T] booleans, default causal.
-    read: rows whose attention weights are wanted (B = 1). only_attention: stop in the last layer once they are known.
+    read: rows whose attention weights by `heads` are wanted; the forward stops in the last layer that these heads need. apart: those of
+    each head, times its weight, instead of their sum.
     keep: return the new tokens' keys and values. last: hidden states of the last so many rows only.
+    depth: run so many layers only, for keys and values that are read no later.
     """
     if not supports(model):
         raise GeoBenchError(f"{type(model).__name__} is not a Llama-, Qwen2- or Mistral-type decoder: no shared-prefix kernels for it")
@@ -98,23 +124,24 @@ def forward(
         mask = causal_mask(positions, len(past), window(model))
     rotary = core.rotary_emb(x, position_ids=positions[None])
     all_past = bool(mask[:, : len(past)].all())  # asked once: on CUDA every answer waits for the device
-    keys, values, weights = [], [], None
-    for i, layer in enumerate(core.layers):
+    layers = core.layers[: heads.depth if heads else depth]
+    keys, values, weights = [], [], []
+    for i, layer in enumerate(layers):
         q, k, v = project(layer, x, rotary)
         if keep:
             keys.append(k.detach())
             values.append(v.detach())
-        if i == len(core.layers) - 1 and last is not None:
+        if i == len(layers) - 1 and last is not None:
             x, q, mask = x[:, -last:], q[:, :, -last:], mask[-last:]
         shared = (past.keys[i], past.values[i]) if len(past) else None
-        if read is not None:
-            seen = k[0] if shared is None else torch.cat([shared[0][0], k[0]], 1)
-            layer_weights = _weights(layer.self_attn, q[0][:, read], seen, mask[read])
-            weights = layer_weights if weights is None else weights + layer_weights
-            if only_attention and i == len(core.layers) - 1:
-                return Forward(None, Prefix(keys, values) if keep else None, weights)
+        if heads and i in heads.layers:
+            seen = _weights(q[:, :, read], k, shared and shared[0], mask[read], heads.layers[i], layer.self_attn.scaling)
+            weights.append(seen if apart else seen.sum(1))
+        if i == len(layers) - 1 and (heads or len(layers) < len(core.layers)):
+            seen = (torch.cat(weights, 1) if apart else sum(weights)) if heads else None
+            return Forward(None, Prefix(keys, values) if keep else None, seen)
         x = finish(layer, x, _attend(q, k, v, shared, mask, all_past, layer.self_attn.scaling))
-    return Forward(x, Prefix(keys, values) if keep else None, weights)
+    return Forward(x, Prefix(keys, values) if keep else None, None)
 
 
 def logits(model, hidden: torch.Tensor) -> torch.Tensor:
@@ -151,8 +178,16 @@ def _attend(q, k, v, shared, mask, all_past, scale):
     return attention.split(q, shared, (k, v), None if all_past else past, own, scale)
 
 
-def _weights(own, q, k, mask) -> torch.Tensor:
-    """[rows, keys] attention weights of the read rows, summed over heads, in float32."""
-    groups = q.shape[0] // k.shape[0]
-    scores = q.float() @ k.repeat_interleave(groups, 0).float().transpose(1, 2) * own.scaling
-    return scores.masked_fill(~mask, float("-inf")).softmax(-1).sum(0)
+def _weights(q, k, past, mask, heads: tuple[list[int], list[float]], scale: float) -> torch.Tensor:
+    """[B, heads, rows, keys] float32: attention weights of the read rows by some of a layer's heads, times the heads' weights.
+    q [B, H, rows, hd]; k [B, KV, T, hd]; past [1, KV, P, hd] or None."""
+    numbers, shares = heads
+    groups = q.shape[1] // k.shape[1]
+    own = [number // groups for number in numbers]
+    q = q[:, numbers].float()
+    scores = q @ k[:, own].float().transpose(2, 3)
+    if past is not None:  # read by the whole batch at once
+        there = q.transpose(0, 1).flatten(1, 2) @ past[0, own].float().transpose(1, 2)
+        scores = torch.cat([there.unflatten(1, (len(q), -1)).transpose(0, 1), scores], 3)
+    weights = (scores * scale).masked_fill(~mask, float("-inf")).softmax(-1)
+    return weights * torch.tensor(shares, device=q.device)[:, None, None]

@@ -1,5 +1,6 @@
 """Rankers by name: `MODEL:READ-OUT` (for example `smollm2-135m:attention`) or `bm25`."""
 
+from geobench import heads
 from geobench.errors import GeoBenchError
 from geobench.models import READ_OUTS, spec
 
@@ -27,7 +28,8 @@ def ranker_identity(name: str) -> dict:
     from geobench.prompts import prompt_sha
 
     model, read_out = parse_name(name)
-    return {**(spec(model).identity() if model else {}), "read_out": read_out, "prompt": prompt_sha("ranking")}
+    shown = {**(spec(model).identity() if model else {}), "read_out": read_out, "prompt": prompt_sha("ranking")}
+    return shown | (heads.identity(spec(model)) if model and read_out == "attention" else {})
 
 
 def open_ranker(

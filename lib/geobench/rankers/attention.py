@@ -1,8 +1,9 @@
 """Read-out `attention`: in-context re-ranking by calibrated attention (Chen, Gutierrez & Su 2025).
 
-Score of an item: attention from the query sentence's tokens to the item's line, summed over layers and heads, minus the same
-for a content-free query, per token of the line. The keys and values of everything before an edited item come from the clean
-pass over the same order, which all targets and variants share; both queries run in the same forward.
+Score of an item: attention from the query sentence's tokens to the item's line, summed over the model's chosen heads (heads.py; all
+heads where none were chosen), minus the same for a content-free query, per token of the line. The keys and values of everything
+before an edited item come from the clean pass over the same order, which all targets and variants share; both queries run in the
+same forward.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,6 +11,7 @@ from os.path import commonprefix
 
 import torch
 
+from geobench import heads
 from geobench.engines.local import LocalModel
 from geobench.kernels import decoder
 from geobench.kernels.readout import item_scores, read_out
@@ -28,11 +30,12 @@ class AttentionRanker:
     def __init__(self, name: str, engine: LocalModel, share: bool = True):
         self.name, self.engine, self.share = name, engine, share
         self.prompt = load_prompt("ranking")
+        self.heads = heads.heads_of(engine.spec, engine.model)
         self._list: str | None = None
         self._clean: dict[tuple, tuple[list[int], decoder.Prefix]] = {}
 
     def identity(self) -> dict:
-        return {**self.engine.identity(), "read_out": "attention", "prompt": prompt_sha("ranking")}
+        return {**self.engine.identity(), "read_out": "attention", "prompt": prompt_sha("ranking")} | heads.identity(self.engine.spec)
 
     def rank(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Ranking]]:
         for job in jobs:
@@ -68,10 +71,11 @@ class AttentionRanker:
         """[L] calibrated attention per token, in file order."""
         ids, spans = self.tokens(job, order)
         past, keep = self._past(job, order, ids), self.share and job.target is None
-        out = read_out(self.engine.model, past, torch.tensor(ids[len(past) :], device=self.engine.device), *self.queries(job), keep)
+        rest = torch.tensor([ids[len(past) :]], device=self.engine.device)
+        out = read_out(self.engine.model, past, rest, *self.queries(job), self.heads, keep)
         if keep:
             self._clean[order] = (ids, out.own)
-        shown = item_scores(out.difference, spans).tolist()
+        shown = item_scores(out.difference[0], spans).tolist()
         scores = [0.0] * len(order)
         for i, score in zip(order, shown):
             scores[i] = score

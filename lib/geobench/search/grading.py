@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from geobench.errors import GeoBenchError, came
 from geobench.models import open_model, spec
+from geobench.progress import expect
 from geobench.records import Records, read_records
 from geobench.sampling import draw
 from geobench.search import annotation, judge, verdicts
@@ -51,6 +52,7 @@ def grade_all(search: Graded, answers: list[dict]) -> list[dict]:
     file = search.folder / "grades" / f"{row.name}.jsonl"
     with Records(file, identity, (*UNIT, "answer")) as records:
         todo = [a for a in answers if key_of(a) not in records.done]
+        expect({file: len(records.done) + len(todo)})
         for start in range(0, len(todo), p.batch_size):
             group = todo[start : start + p.batch_size]
             engine = open_model(p.search_judge, batch_size=p.batch_size)

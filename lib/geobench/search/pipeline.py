@@ -10,6 +10,7 @@ from pathlib import Path
 from geobench.errors import GeoBenchError
 from geobench.json_values import json_lines
 from geobench.models import open_model
+from geobench.progress import expect
 from geobench.records import Records, read_records
 from geobench.run import sha
 from geobench.sampling import draw
@@ -84,6 +85,7 @@ class SearchRun:
         """Search for every query under every condition; the four other sources are embedded once."""
         identity = self._identity() | {"engine": self.engine.identity()}
         with Records(self.folder / "contexts.jsonl", identity, UNIT) as records:
+            expect({records.path: len(self.instances) * len(CONDITIONS)})
             for one in self.instances:
                 for condition in CONDITIONS:
                     if (one.name, condition) not in records.done:
@@ -113,6 +115,7 @@ class SearchRun:
     def make_answers(self, victim: str) -> list[dict]:
         """A victim's answers with the key judge's verdicts, for every instance and condition."""
         contexts = self.contexts()
+        expect({self.answers_file(v): len(contexts) for v in (victim, *self.p.search_victims)})
         identity = self._identity() | {"contexts": rows_sha(contexts), "victim": victims.identity(victim, self.p.search_answer_tokens)}
         with Records(self.answers_file(victim), identity, UNIT) as records:
             todo = [c for c in contexts if (c["name"], c["condition"]) not in records.done]

@@ -11,6 +11,7 @@ import json
 
 from geobench.errors import GeoBenchError
 from geobench.models import open_model
+from geobench.progress import expect
 from geobench.records import Records
 from geobench.run import sha
 from geobench.sampling import draw
@@ -74,6 +75,7 @@ def rewrite_all(search, queries) -> tuple[list[Instance], list[Triple], list[dic
         Records(search.folder / "public_gate.jsonl", models | {"limit": p.perplexity_limit}, ("name", "condition", "text")) as measured,
     ):
         judge = Gate(search, measured)
+        expect({kept.path: len(queries) * len(rewriting.STEPS)})
         for query in queries:
             steps, reasons = improve(kept, engine, judge, query, settings, GATED, p.search_gate_rounds)
             if not reasons:

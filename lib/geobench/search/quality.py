@@ -3,6 +3,7 @@
 from geobench.detectors import judge as yes_no
 from geobench.errors import GeoBenchError
 from geobench.models import open_model
+from geobench.progress import expect
 from geobench.prompts import prompt_sha
 from geobench.records import Records, read_records
 from geobench.search import gate, rewriting
@@ -22,6 +23,7 @@ def measure(search: SearchRun) -> list[dict]:
         "prompt": prompt_sha("search_naturalness"), "limit": p.perplexity_limit, "answers": [yes_no.YES, yes_no.NO],
     }  # fmt: skip
     with Records(search.folder / "gate.jsonl", identity, ("name",)) as records:
+        expect({records.path: len(instances)})
         for one in instances:
             if (one.name,) not in records.done:
                 rows = [{"text": one.text(c), "name": f"{one.name} {c}"} for c in TEXTS]
@@ -94,6 +96,7 @@ def run_rewriting(search: SearchRun) -> list[dict]:
     identity = rewriting.identity(engine, p.search_rewrite_tokens, p.search_rewrite_retries, template) | {"corpus": corpus_sha(chosen)}
     name = "rewrites.jsonl" if template == "main" else f"rewrites_{template}.jsonl"
     with Records(search.folder / name, identity, ("name", "step")) as records:
+        expect({records.path: len(chosen) * len(rewriting.STEPS)})
         for one in chosen:
             rewriting.rewrite(
                 records, engine, one.name, one.query, one.clean_text, p.search_rewrite_tokens, p.search_rewrite_retries, template

@@ -7,6 +7,7 @@ is a refusal (no ASR, no accuracy), whichever victim: there is nothing to cite.
 from functools import cached_property
 
 from geobench.models import open_model
+from geobench.progress import expect
 from geobench.records import Records, read_records
 from geobench.sampling import draw
 from geobench.search import verdicts, victims
@@ -81,8 +82,10 @@ class DefenceRun:
         judge = self._judge(defence)
         identity = {"corpus": corpus_sha(self.search.instances), "engine": self.search.engine.identity(), **judge.identity()}
         file = self.folder / "decisions" / f"{defence}.jsonl"
+        rows = self.wanted() if reply else self.candidates
         with Records(file, identity, UNIT) as records:
-            for row in self.wanted() if reply else self.candidates:
+            expect({file: len(rows)})
+            for row in rows:
                 if (row["name"], row["condition"]) not in records.done:
                     hits = row["hits"][: self.p.search_top] if reply else row["hits"]
                     made = judge.decide([h.chunk.text for h in hits], [h.chunk.document for h in hits])
@@ -125,6 +128,7 @@ class DefenceRun:
                 key = (row["name"], row["condition"], rows_sha(row["passages"]))
                 if key not in records.done:
                     todo.setdefault(key, row)
+            expect({records.path: len(records.done) + len(todo)})
             if todo:
                 for key, answer in zip(todo, self.search.answer_contexts(victim, list(todo.values()), self.by_name)):
                     records.append(answer | {"context": key[2]})

@@ -1,15 +1,18 @@
-"""How well detectors tell ID texts from clean and IP ones: AUC with topic-clustered intervals, ROC points, the truth-swapped control.
+"""How well detectors tell ID texts from clean and IP ones: AUC with intervals over topics, ROC points, the truth-swapped control.
 
-A document's score is the largest of its chunks'. Documents of one topic (clean, IP, ID of one query or triple) are resampled together.
+A document's score is the largest of its chunks'. Documents of one topic (clean, IP, ID of one query or triple) go together.
 """
 
 import numpy as np
 
+from geobench.auroc_bootstrap import residuals
 from geobench.errors import GeoBenchError
 from geobench.resampling import resample_counts
 from geobench.search.chunking import chunk
 from geobench.search.defences.base import threshold
 from geobench.search.defences.guard_run import GuardRun, scores_of, untrained
+from geobench.stats import PERCENTILES, require_inference
+from geobench.welch import interval
 
 HARMLESS = ("clean", "ip")
 
@@ -32,8 +35,8 @@ def document_scores(run: GuardRun, detectors: dict, documents: list[dict]):
     return pd.DataFrame(rows)
 
 
-def auc(positive: dict[str, float], negative: dict[str, float], resamples: int = 10_000, seed: int = 0) -> dict:
-    """{"auc", "lo", "hi", "n"}: chance that an ID document scores above a harmless one, ties half; topics are resampled.
+def auc(positive: dict[str, float], negative: dict[str, float], resamples: int = 10_000, seed: int = 0, inference: str = "t") -> dict:
+    """{"auc", "lo", "hi", "n"}: chance that an ID document scores above a harmless one, ties half; interval over topics, within 0 and 1.
 
     positive, negative: topic -> score. GeoBenchError unless both have the same topics.
     """
@@ -44,13 +47,22 @@ def auc(positive: dict[str, float], negative: dict[str, float], resamples: int =
     wins = np.sign(high[:, None] - low[None, :]) / 2 + 0.5
     row = {"auc": float(wins.mean()), "lo": np.nan, "hi": np.nan, "n": len(names)}
     if len(names) > 1:
-        counts = resample_counts({"search": len(names)}, resamples, seed).astype(float)
-        drawn = ((counts @ wins) * counts).sum(axis=1) / len(names) ** 2
-        row["lo"], row["hi"] = map(float, np.percentile(drawn, (2.5, 97.5)))
+        row["lo"], row["hi"] = np.clip(_ends([wins], row["auc"], resamples, seed, inference), 0, 1).tolist()
     return row
 
 
-def auc_table(scores, resamples: int = 10_000, seed: int = 0):
+def _ends(wins: list[np.ndarray], mean: float, resamples: int, seed: int, inference: str) -> tuple[float, float]:
+    """Ends of the interval of an AUC, or of the first one minus the second on the same topics. wins: topics x topics each."""
+    require_inference(inference)
+    sizes, signs = {"search": len(wins[0])}, (1, -1)
+    if inference == "t":
+        return interval(mean, sum(s * residuals(w, np.ones(len(w))) for s, w in zip(signs, wins)), sizes)[:2]
+    counts = resample_counts(sizes, resamples, seed).astype(float)
+    drawn = sum(s * ((counts @ w) * counts).sum(axis=1) / len(w) ** 2 for s, w in zip(signs, wins))
+    return tuple(np.percentile(drawn, PERCENTILES))
+
+
+def auc_table(scores, resamples: int = 10_000, seed: int = 0, inference: str = "t"):
     """AUC of ID against clean and against IP per detector, with 95 % intervals over topics."""
     import pandas as pd
 
@@ -59,25 +71,24 @@ def auc_table(scores, resamples: int = 10_000, seed: int = 0):
         wide = part.pivot(index="name", columns="state", values="score")
         for state in HARMLESS:
             both = wide[["id", state]].dropna()
-            rows.append({"detector": detector, "test": f"id vs {state}"} | auc(dict(both["id"]), dict(both[state]), resamples, seed))
+            found = auc(dict(both["id"]), dict(both[state]), resamples, seed, inference)
+            rows.append({"detector": detector, "test": f"id vs {state}"} | found)
     return pd.DataFrame(rows)
 
 
-def difference_table(scores, other: str = "frozen", name: str = "guard", resamples: int = 10_000, seed: int = 0):
-    """Paired difference of the AUC of `name` and another detector, on the same resampled topics."""
+def difference_table(scores, other: str = "frozen", name: str = "guard", resamples: int = 10_000, seed: int = 0, inference: str = "t"):
+    """Paired difference of the AUC of `name` and another detector, on the same topics."""
     import pandas as pd
 
     rows = []
     for state in HARMLESS:
-        drawn, points = [], []
+        wins = []
         for detector in (name, other):
             wide = scores[scores.detector == detector].pivot(index="name", columns="state", values="score").sort_index()
-            wins = np.sign(wide["id"].to_numpy()[:, None] - wide[state].to_numpy()[None, :]) / 2 + 0.5
-            counts = resample_counts({"search": len(wins)}, resamples, seed).astype(float)
-            points.append(wins.mean())
-            drawn.append(((counts @ wins) * counts).sum(axis=1) / len(wins) ** 2)
-        lo, hi = np.percentile(drawn[0] - drawn[1], (2.5, 97.5))
-        rows.append({"test": f"id vs {state}", "difference": points[0] - points[1], "lo": lo, "hi": hi, "against": other})
+            wins.append(np.sign(wide["id"].to_numpy()[:, None] - wide[state].to_numpy()[None, :]) / 2 + 0.5)
+        mean = wins[0].mean() - wins[1].mean()
+        lo, hi = _ends(wins, mean, resamples, seed, inference)
+        rows.append({"test": f"id vs {state}", "difference": mean, "lo": lo, "hi": hi, "against": other})
     return pd.DataFrame(rows)
 
 

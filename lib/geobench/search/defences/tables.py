@@ -3,7 +3,7 @@
 import numpy as np
 
 from geobench.search.corpus import CONDITIONS
-from geobench.search.statistics import bootstrap
+from geobench.search.statistics import query_difference
 
 NONE = "none"
 
@@ -27,38 +27,32 @@ def _wide(frame, victim: str, defence: str, condition: str, value: str):
     return part.pivot(index="name", columns="defence", values=value).dropna().sort_index()
 
 
-def paired_change(frame, victim, defence, condition, value, resamples: int = 10_000, seed: int = 0) -> dict:
-    """{"without", "with", "change", "lo", "hi", "p", "n"} over queries resampled together; two-sided bootstrap p."""
-    from geobench.resampling import resample_counts
-
+def paired_change(frame, victim, defence, condition, value, resamples: int = 10_000, seed: int = 0, inference: str = "t") -> dict:
+    """{"without", "with", "change", "lo", "hi", "p", "n", "note"} over queries, as `statistics.query_difference`."""
     wide = _wide(frame, victim, defence, condition, value)
-    delta = (wide[defence] - wide[NONE]).to_numpy()
-    row = bootstrap(delta, list(wide.index), resamples, seed)
-    p = np.nan
-    if len(delta) > 1:
-        means = resample_counts({"search": len(delta)}, resamples, seed) @ delta / len(delta)
-        p = float(min(1.0, max(2 * min((means <= 0).mean(), (means >= 0).mean()), 1 / resamples)))
-    return {"without": wide[NONE].mean(), "with": wide[defence].mean(), "change": row["mean"], "lo": row["lo"], "hi": row["hi"], "p": p,
-            "n": row["n"]}  # fmt: skip
+    delta = wide[defence] - wide[NONE]
+    found = query_difference(delta, resamples, seed, inference)
+    note = found.pop("note")
+    means = {"without": wide[NONE].mean(), "with": wide[defence].mean(), "change": float(delta.mean())}
+    return means | found | {"n": len(delta), "note": note}
 
 
-def effect_table(frame, resamples: int = 10_000, seed: int = 0):
+def effect_table(frame, resamples: int = 10_000, seed: int = 0, inference: str = "t"):
     """ASR under ID with and without each configuration, per victim: change, interval, p, relative change, empty contexts."""
     import pandas as pd
 
     rows = []
     for defence in [d for d in dict.fromkeys(frame["defence"]) if d != NONE]:
         for victim in dict.fromkeys(frame.loc[frame.defence == defence, "victim"]):
-            row = paired_change(frame, victim, defence, "id", "asr", resamples, seed)
+            row = paired_change(frame, victim, defence, "id", "asr", resamples, seed, inference)
             relative = row["change"] / row["without"] if row["without"] else np.nan
             own = frame[(frame.defence == defence) & (frame.victim == victim) & (frame.condition == "id")]
-            rows.append(
-                {"defence": defence, "victim": victim} | row | {"relative": relative, "empty": float(own["empty"].astype(float).mean())}
-            )
+            last = {"relative": relative, "empty": float(own["empty"].astype(float).mean()), "note": row.pop("note")}
+            rows.append({"defence": defence, "victim": victim} | row | last)
     return pd.DataFrame(rows)
 
 
-def accuracy_table(frame, resamples: int = 10_000, seed: int = 0):
+def accuracy_table(frame, resamples: int = 10_000, seed: int = 0, inference: str = "t"):
     """Accuracy under clean and IP with and without each configuration, per victim; a refusal counts as 0."""
     import pandas as pd
 
@@ -66,7 +60,7 @@ def accuracy_table(frame, resamples: int = 10_000, seed: int = 0):
     for defence in [d for d in dict.fromkeys(frame["defence"]) if d != NONE]:
         for victim in dict.fromkeys(frame.loc[frame.defence == defence, "victim"]):
             for condition in ("clean", "ip"):
-                row = paired_change(frame, victim, defence, condition, "accuracy", resamples, seed)
+                row = paired_change(frame, victim, defence, condition, "accuracy", resamples, seed, inference)
                 rows.append({"defence": defence, "victim": victim, "condition": condition} | row)
     return pd.DataFrame(rows)
 

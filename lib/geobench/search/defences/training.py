@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from geobench import progress
 from geobench.errors import GeoBenchError, nearest
 from geobench.search.defences.pool import Part
 
@@ -78,7 +79,7 @@ def train(model, rows: list[Part], near: set[str], settings: Settings, say=lambd
     names = list(dict.fromkeys(r.name for r in rows))
     steps = settings.epochs * len(batches(names, settings.batch, settings.seed, 0))
     optimiser = torch.optim.AdamW(model.parameters(), lr=settings.rate, weight_decay=0.01)
-    warm = max(1, steps // 10)
+    warm, stepped = max(1, steps // 10), progress.loop(steps)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda s: min((s + 1) / warm, max(0.0, (steps - s) / max(1, steps - warm))))
     history = []
     with torch.random.fork_rng():
@@ -95,6 +96,7 @@ def train(model, rows: list[Part], near: set[str], settings: Settings, say=lambd
                 optimiser.step()
                 schedule.step()
                 losses.append(loss.item())
+                stepped()
             history.append(float(np.mean(losses)))
             say(f"epoch {epoch + 1}: loss {history[-1]:.3f}")
         model.eval()
