@@ -10,7 +10,7 @@ ROWS = pd.DataFrame([
 
 
 def test_levels_and_two_rankers_are_kept_apart():
-    table = released_table(per_target(ROWS, (0.1, 0.5)))
+    table = released_table(per_target(ROWS, (0.5, 0.1)))
     assert table["variant"].tolist() == ["v @ x", "v @ y"]
     assert table.loc[0, ["n", "nrg", "success@0.1", "success@0.5", "promote@0.5", "kvr"]].tolist() == [2, 0.5, 0.5, 1, 0.5, 0.5]
 

@@ -100,7 +100,7 @@ class Scripts:
             tried.setdefault(unit(record), []).append(record | shown)
         best = [min(rows, key=lambda r: np.median(r["ranks"])) for rows in tried.values()]  # the earliest on ties
         clean, edits = ([r for r in best if (r["target"] is None) == is_clean] for is_clean in (True, False))
-        return per_target(clean, edits, self.name, (0.1,))
+        return per_target(clean, edits, self.name)
 
     def _records(self, config: dict) -> list[dict]:
         """The rank records of one script, clean lists and all variants' texts, made where they are not there yet."""
