@@ -120,10 +120,11 @@ def _point(ranks: np.ndarray, config: dict) -> float:
 
 
 def rank_ladders(folder: Path, resamples: int = 5000, seed: int = 0, inference: str = "t"):
-    """The ladders of every trace and sample file of a folder, one under the other: `texts` (variant, data set) then ladder's columns."""
+    """The ladders of every trace and sample file of a folder, one under the other: `texts` (variant, data set) then ladder's columns;
+    no rows where the folder has no such file."""
     import pandas as pd
 
-    from geobench.ladder import ladder
+    from geobench.ladder import COLUMNS, ladder
 
     parts = []
     for kind, factors, table in (("trace", TRACE_FACTORS, trace_table), ("ranks_before", SAMPLE_FACTORS, sample_table)):
@@ -131,11 +132,13 @@ def rank_ladders(folder: Path, resamples: int = 5000, seed: int = 0, inference: 
             made = ladder(factors, partial(table, rows), resamples=resamples, seed=seed, inference=inference)
             made.insert(3, "settings", made[list(factors)].agg("; ".join, axis=1))
             parts.append(made.drop(columns=list(factors)).assign(texts=texts))
-    return pd.concat(parts, ignore_index=True)[["texts", *parts[0].columns.drop("texts")]] if parts else pd.DataFrame()
+    if not parts:
+        return pd.DataFrame(columns=["texts", *COLUMNS])
+    return pd.concat(parts, ignore_index=True)[["texts", *parts[0].columns.drop("texts")]]
 
 
 def selections(folder: Path):
-    """NRG and Success@0.1 of each StealthRank file under best of all, last and held-out selection (plain means over targets)."""
+    """NRG and Success@0.1 of each StealthRank file under best of all, last and held-out selection (plain means over targets); no rows without such files."""
     import pandas as pd
 
     rows = []
@@ -144,4 +147,4 @@ def selections(folder: Path):
             config = {"selection": selection, "ranks_after": "one", "ranks_before": "one"}
             means = trace_table(raw, config)[["nrg", "success@0.1", "promote@0.1"]].mean()
             rows.append({"texts": texts, "selection": selection, **means})
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=["texts", "selection", "nrg", "success@0.1", "promote@0.1"])
