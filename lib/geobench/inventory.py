@@ -22,8 +22,8 @@ TABLES = {
         (CLEAN, EDITS, RANKS, SCORES),
     ),
     "table_03_rankers": ("NRG of every variant on every ranker; the same texts throughout.", (RANKS,)),
-    "table_03_spearman": ("Spearman correlation of the variants' NRG between rankers, over variants that both ranked in full.", (RANKS,)),
-    "table_03_spearman_datasets": ("Spearman correlation of the variants' NRG between data sets, under the main ranker.", (RANKS,)),
+    "table_03_spearman": ("Spearman correlation of the variants' NRG between rankers, over five or more that both ranked in full.", (RANKS,)),
+    "table_03_spearman_datasets": ("Spearman correlation of five or more variants' NRG between data sets, main ranker.", (RANKS,)),
     "table_04_scripts": ("The same texts under other evaluation scripts: one factor changed at a time.", (EDITS, "ladder/*/*.jsonl")),
     "table_04_published_ranks": ("Evaluation ladder from published ranks alone.", ("released records",)),
     "table_04_selection": ("StealthRank traces under three ways of choosing the checkpoint.", ("released records",)),
@@ -57,7 +57,7 @@ FIGURES = {
     "fig_before_after": ("Median rank of each target before and after; below the diagonal it moved up.", (RANKS,)),
     "fig_roc": ("Share of edits flagged at low false-positive rates, per detector; dotted: chance.", (SCORES,)),
     "fig_calibration": ("Realised false-positive rate per data set under three calibrations; the line is the rate asked for.", (SCORES,)),
-    "fig_spearman": ("Spearman correlation of the variants' order between rankers.", (RANKS,)),
+    "fig_spearman": ("Spearman correlation of the variants' order between rankers; n/a: they share fewer than five.", (RANKS,)),
     "fig_contrasts": ("Paired difference in NRG, row minus column (numbered as the rows); a dot: adjusted p below 0.05.", (RANKS,)),
 }  # fmt: skip
 

@@ -2,9 +2,9 @@
 
 StealthRank traces rank every checkpoint once. `selection`: the best of all checkpoints, the last one, or the best of every second one,
 judged by the checkpoint after it in its row (a new rank of almost the same suffix, and none of those that were searched). `ranks_after`:
-that one rank, or the median over the neighbouring checkpoints of its row that the selection allows. `ranks_before`: the first sample of iteration 0, or the median of all its
-samples. STS files rank every suffix many times: `selection` picks one of a target's runs by the ranks that then judge it, or by
-other ranks; `orders` is one rank or the median of half of them.
+that one rank, or the median over the neighbouring checkpoints of its row that the selection allows. `ranks_before`: the first sample
+of iteration 0, or the median of all its samples. STS files rank every suffix many times: `selection` picks one of a target's runs by
+the ranks that then judge it, or by other ranks; `orders` is one rank or the median of half of them.
 """
 
 import math
