@@ -22,7 +22,7 @@ TABLES = {
         (CLEAN, EDITS, RANKS, SCORES),
     ),
     "table_03_rankers": ("NRG of every variant on every ranker; the same texts throughout.", (RANKS,)),
-    "table_03_spearman": ("Spearman correlation of the variants' NRG between rankers, over five or more that both ranked in full.", (RANKS,)),
+    "table_03_spearman": ("Spearman correlation of five or more variants' NRG between rankers, where both have them in full.", (RANKS,)),
     "table_03_spearman_datasets": ("Spearman correlation of five or more variants' NRG between data sets, main ranker.", (RANKS,)),
     "table_04_scripts": ("The same texts under other evaluation scripts: one factor changed at a time.", (EDITS, "ladder/*/*.jsonl")),
     "table_04_published_ranks": ("Evaluation ladder from published ranks alone.", ("released records",)),
