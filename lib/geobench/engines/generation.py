@@ -32,7 +32,7 @@ class Chooser:
         if self.finish[n]:
             return None
         written = self.written[n]
-        token, sure = choose(logits.float().cpu(), self.decoding, self.seeds[n], len(written), MARGIN[self.engine.dtype])
+        token, sure = choose(logits.float(), self.decoding, self.seeds[n], len(written), MARGIN[self.engine.dtype])
         if not sure:
             lone = alone() if alone else self.engine.last_logits([*self.rows[n], *written])
             token, _ = choose(lone.cpu(), self.decoding, self.seeds[n], len(written), MARGIN[self.engine.dtype])
