@@ -1,7 +1,8 @@
 """The local engine: any Hugging Face causal LM on CPU or CUDA.
 
 Generation is batched. Texts are scored one at a time on a CPU (padding saves nothing there and lone rows are exact) and in padded batches
-on CUDA; next tokens are scored one prompt at a time on both, after what the prompts share. Every prompt carries exactly one BOS where the model has one, and none is longer than the context.
+on CUDA; next tokens are scored one prompt at a time on both, after what the prompts share. Every prompt carries exactly one BOS where the
+model has one, and none is longer than the context.
 """
 
 from collections.abc import Callable, Iterator
