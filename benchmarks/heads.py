@@ -2,12 +2,12 @@
 
     PYTHONPATH=lib .venv/bin/python benchmarks/heads.py [--orders 3] [--lists 10]
 
-Per way and data set: Kendall's W of the ranks over the evaluation orders (fewer orders raise it), and the mean Spearman correlation of the ranks with the places that
-the prompt shows. `embedded`: the lists of the default run. `planted`: each of them twice with an item of another data set in it, and how many
-of these stand in the lower half (median rank). `ragroll`: where GEOBENCH_DATA_MIRROR has it, evenly spaced lists of its alphabet. Time: whole
-read-outs of the embedded lists, list by list in turn, seconds of one thread's processor time; with all heads chosen the scores must equal
-those of all heads to 1e-6. Prints one JSON object; exits 1 when scores differ or a figure misses its goal (W 0.90 and 0.85, correlation 0.15
-and 0.2 either way, every planted item in the lower half, 1.4x).
+Per way and data set: Kendall's W of the ranks over the evaluation orders (fewer orders raise it), and the mean Spearman correlation of the
+ranks with the places that the prompt shows. `embedded`: the lists of the default run. `planted`: each of them twice with an item of
+another data set in it, and how many of these stand in the lower half (median rank). `ragroll`: where GEOBENCH_DATA_MIRROR has it, evenly
+spaced lists of its alphabet. Time: whole read-outs of the embedded lists, list by list in turn, seconds of one thread's processor time;
+with all heads chosen the scores must equal those of all heads to 1e-6. Prints one JSON object; exits 1 when scores differ or a figure
+misses its goal (W 0.90 and 0.85, correlation 0.15 and 0.2 either way, every planted item in the lower half, 1.4x).
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """White-box steps side by side with published schemes, correctness checked in the same run.
 
-    PYTHONPATH=lib .venv/bin/python benchmarks/white_box.py [--parts exact screened raf stealthrank memory choice trajectories
-        random_search] [--candidates N] [--steps N] [--peer PYTHON]
+    PYTHONPATH=lib .venv/bin/python benchmarks/white_box.py [--parts exact screened raf stealthrank memory choice attention
+        trajectories] [--candidates N] [--steps N] [--peer PYTHON]
 
 --peer: the python of an environment with nanogcg 0.3.0 and transformers 4.47 (benchmarks/README.md says how to make it); without it
 parts `exact` and `screened` report our seconds alone. One thread, SmolLM2-135M in float32, an embedded list with the target in the
@@ -29,7 +29,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 PEER = Path(__file__).parent / "peers" / "nanogcg_step.py"
 
 
-def stage(list_number: int = 4, order: int = 0, size: int = 20, place: int | None = None):
+def stage(list_number: int = 4, order: int = 0, size: int = 20, place: int | None = None, objective: str = "target"):
     """(engine, vocabulary, scene, slot) of one embedded list (number 4 has eight items), the target shown at `place`,
     by default in the middle."""
     import torch
@@ -47,7 +47,7 @@ def stage(list_number: int = 4, order: int = 0, size: int = 20, place: int | Non
     shown = tuple(search_orders(lst.key, len(lst), order + 1, 0)[order])
     words = vocabulary(engine)
     place = len(lst) // 2 if place is None else place % len(lst)
-    scenes, slot = scenes_of(Task(lst, shown[place] + 1), engine, [shown], size, words, {})
+    scenes, slot = scenes_of(Task(lst, shown[place] + 1), engine, [shown], size, words, {}, objective=objective)
     return engine, words, scenes[0], slot
 
 
@@ -152,13 +152,13 @@ def memory(asked) -> dict:
 def main() -> int:
     parts = {f.__name__: f for f in (exact, screened, memory)}
     parts |= {f.__name__: partial(f, stage=stage) for f in (stages.raf, stages.stealthrank)}
-    parts |= {f.__name__: partial(f, stage=stage, drawn=drawn) for f in (found.choice, found.trajectories, found.random_search)}
+    parts |= {f.__name__: partial(f, stage=stage, drawn=drawn) for f in (found.choice, found.attention, found.trajectories)}
     parser = argparse.ArgumentParser()
     parser.add_argument("--parts", nargs="+", choices=parts, default=list(parts))
-    parser.add_argument("--candidates", type=int, default=None, help="default: 64, but 128 in screened, 32 in choice, 24 in trajectories")
-    parser.add_argument("--steps", type=int, default=50, help="of choice")
-    parser.add_argument("--trajectory-steps", type=int, default=6)
-    parser.add_argument("--methods", nargs="+", default=list(found.BUDGETS), help="of random_search")
+    parser.add_argument("--candidates", type=int, default=None, help="default: 64, but 128 in screened, 32 in choice")
+    parser.add_argument("--steps", type=int, default=50, help="of choice and attention")
+    parser.add_argument("--seconds", type=float, default=60.0, help="of trajectories, per target")
+    parser.add_argument("--methods", nargs="+", default=list(found.BUDGETS), help="of trajectories")
     parser.add_argument("--peer", default=os.environ.get("NANOGCG_PYTHON"))
     parser.add_argument("--report-peak", action="store_true")
     asked, failed = parser.parse_args(), False

@@ -1,4 +1,4 @@
-"""What white-box searches find for what they spend; parts `choice`, `trajectories` and `random_search` of benchmarks/white_box.py.
+"""What white-box searches find for what they spend; parts `choice`, `attention` and `trajectories` of benchmarks/white_box.py.
 
 Nothing here is a clock's race: choices are compared with exhaustive ones, attacks with random token search at equal forward tokens, and
 seconds are those of the process alone. Finished targets are printed as they come (stderr) and the last line sums up.
@@ -7,7 +7,6 @@ seconds are those of the process alone. Finished targets are printed as they com
 import json
 import sys
 import time
-from types import SimpleNamespace
 
 VERIFY = 8  # of screened candidates, computed exactly
 TARGETS = [(number, place) for number in range(6) for place in (1, 4)]  # (list, item), the embedded lists in the catalog's order
@@ -50,6 +49,47 @@ def choice(asked, stage, drawn) -> dict:
     return row | {"screen_rank_of_best": ranks, "failed": False}
 
 
+def attention(asked, stage, drawn) -> dict:
+    """Steps under the attention objective: the screened choice against the exhaustive one over lists, orders and places, and on every
+    tenth step the seconds against losses computed one by one through all layers, gradient included on either side."""
+    from white_box_stages import timed
+
+    from geobench.kernels import readout
+    from geobench.kernels.decoder import Heads
+
+    ranks, gaps, ours, one_by_one = [], [], 0.0, 0.0
+    while len(ranks) < asked.steps:
+        start = len(ranks) // 5
+        engine, words, here, slot = stage(start % 6, start // 6, place=start, objective="attention")
+        model, wanted, last = engine.model, here.wanted, engine.model.config.num_hidden_layers - 1
+        through = readout.Wanted(Heads(wanted.heads.layers | {last: ([0], [0.0])}), *list(vars(wanted).values())[1:])
+        for _ in range(min(5, asked.steps - len(ranks))):
+            base, gradient = timed(lambda: readout.incumbent(model, here.past, slot, here.tail, wanted))
+            slots = drawn(slot, base.gradient, words, asked.candidates or 64, 1000 + len(ranks))
+            (loss, number), seconds = timed(lambda: screened_best(model, here.past, base, slots, here.tail, wanted, readout))
+            losses = readout.candidate_losses(model, here.past, slots, here.tail, wanted, base=base)
+            if len(ranks) % 10 == 0:
+                plain, spent = timed(lambda: [readout.loss_of(model, here.past, through, rest([*s, *here.tail], model), len(s)).item()
+                                              for s in slots])  # fmt: skip
+                _, whole = timed(lambda: readout.incumbent(model, here.past, slot, here.tail, through))
+                ours, one_by_one = ours + gradient + seconds, one_by_one + whole + spent
+                gaps += [abs(a - b) for a, b in zip(plain, losses)]
+            gaps.append(abs(loss - losses[number]))
+            order = sorted(range(len(slots)), key=losses.__getitem__)
+            ranks.append(order.index(number))
+            slot = slots[order[0]] if losses[order[0]] < base.loss else slot
+            say({"part": "attention", "step": len(ranks), "chosen_stands_at": ranks[-1], "loss": losses[order[0]], "seconds": seconds})
+    row = {"part": "attention", "steps": len(ranks), "candidates": len(slots), "verify": VERIFY, "same": ranks.count(0) / len(ranks)}
+    row |= {"chosen_stands_at": ranks, "one_by_one": one_by_one, "ours": ours, "ratio": one_by_one / ours, "max_difference": max(gaps)}
+    return row | {"failed": max(gaps) > 1e-5}
+
+
+def rest(ids: list[int], model):
+    import torch
+
+    return torch.tensor([ids], device=model.device)
+
+
 def problem_of(module, number: int, place: int, **budget):
     """(problem, ranker) of a method on one item of an embedded list."""
     from geobench import catalog
@@ -67,105 +107,79 @@ def problem_of(module, number: int, place: int, **budget):
 
 
 def trajectories(asked, stage, drawn) -> dict:
-    """STS screened against STS exhaustive from one start on one order: losses after equal steps, and after equal seconds."""
+    """Held-out rank against seconds of the process, per method, under the attention objective: at each mark the suffix of best mean rank on
+    two held-out search orders (the latest on ties), judged on three evaluation orders. Seconds of these tests are not counted. Then each
+    attack against random token search at equal forward tokens (a backward counts as two)."""
     import numpy as np
 
-    from geobench.attacks import sts
-
-    rows, budget = [], {"sts_tokens": 20, "sts_orders": 1, "sts_candidates": asked.candidates or 24, "sts_top_k": 256}
-    for number, place in TARGETS[:8]:
-        curves = {}
-        for verify in (VERIFY, None):
-            made, _ = problem_of(sts, number, place, **budget, sts_verify=verify)
-            state, spent, curve = sts.start(made), 0.0, []
-            for step in range(asked.trajectory_steps):
-                before = time.process_time()
-                (loss,) = sts.step(made, state, step)
-                spent += time.process_time() - before
-                curve.append((spent, loss))
-            curves[verify] = curve
-        by_then = [loss for spent, loss in curves[None] if spent <= curves[VERIFY][-1][0]]  # empty: not one step done
-        rows.append(say({
-            "list": number, "item": place, "screened": curves[VERIFY][-1][1], "exhaustive": curves[None][-1][1],
-            "exhaustive_by_then": by_then[-1] if by_then else None, "ratio": curves[None][-1][0] / curves[VERIFY][-1][0],
-        }))  # fmt: skip
-    gaps = [row["screened"] - row["exhaustive"] for row in rows]
-    timed = [row["screened"] - row["exhaustive_by_then"] for row in rows if row["exhaustive_by_then"] is not None]
-    row = {"part": "trajectories", "targets": len(rows), "steps": asked.trajectory_steps, "after_equal_steps": float(np.mean(gaps))}
-    row |= {"worse": sum(g > 1e-4 for g in gaps), "after_equal_seconds": float(np.mean(timed)) if timed else None}
-    row |= {"no_exhaustive_step_by_then": len(rows) - len(timed), "ratio": float(np.mean([r["ratio"] for r in rows]))}
-    return row | {"failed": False}
+    marks, found, runs = [asked.seconds * part for part in (1 / 6, 1 / 3, 1 / 2, 1)], [], {}
+    for method in asked.methods:
+        runs[method] = rows = [say(_trajectory(method, number, place, marks)) for number, place in TARGETS]
+        found.append({"method": method, "clean": float(np.mean([row["clean"] for row in rows])), "seconds": marks,
+                      "rank": np.mean([row["ranks"] for row in rows], 0).tolist(), "first": sum(row["ranks"][-1] == 1 for row in rows),
+                      "steps": float(np.mean([row["steps"] for row in rows])), "targets": len(rows)})  # fmt: skip
+    others = [method for method in runs if method != "random_search" and "random_search" in runs]
+    against = [_against_random(method, runs[method], runs["random_search"]) for method in others]
+    return {"part": "trajectories", "budgets": BUDGETS, "results": found, "against_random_search": against, "failed": False}
 
 
-BUDGETS = {
-    "sts": {"sts_tokens": 8, "sts_steps": 5, "sts_candidates": 12, "sts_top_k": 64},
-    "raf": {"raf_tokens": 4, "raf_steps": 7, "raf_top": 8},
-    "stealthrank": {"stealthrank_tokens": 8, "stealthrank_steps": 9, "stealthrank_rows": 2, "sts_tokens": 8},
-}
+def _trajectory(method: str, number: int, place: int, marks: list[float]) -> dict:
+    import importlib
+
+    from geobench.attacks.base import appended
+    from geobench.attacks.optimise import _tested
+    from geobench.kernels.decoder import WORK
+    from geobench.orders import evaluation_orders
+    from geobench.rankers.base import Job
+
+    module = importlib.import_module(f"geobench.attacks.{method}")
+    made, ranker = problem_of(module, number, place, **BUDGETS[method], test_orders=2)
+    lst = made.task.list
+    orders = tuple(map(tuple, evaluation_orders(lst.key, len(lst), 3, 0)))
+
+    def judged(suffix: str | None) -> float:
+        job = Job(lst, orders) if suffix is None else Job(lst, orders, place, appended(made.task, suffix)["text"], method)
+        (_, ranking), = ranker.rank([job])  # fmt: skip
+        return sum(ranks[place - 1] for ranks in ranking.ranks) / len(orders)
+
+    state, spent, tokens, step, tested, ranks, curve = module.start(made), 0.0, 0, 0, [], [], []
+    while len(ranks) < len(marks):
+        began, before = time.process_time(), dict(WORK)
+        module.step(made, state, step)
+        spent, step = spent + time.process_time() - began, step + 1
+        tokens += WORK["forward"] - before["forward"] + 2 * (WORK["backward"] - before["backward"])
+        tested += [_tested(made, ranker, {"suffix": made.text(slot)}, slot) for slot in module.slots(made, state)]
+        best = min(reversed(tested), key=lambda row: row["mean_rank"])
+        curve.append((tokens, best["mean_rank"], min(row["objective"] for row in tested)))
+        while len(ranks) < len(marks) and (state.get("finished") or spent >= marks[len(ranks)]):
+            ranks.append(judged(best["suffix"]))
+    row = {"part": "trajectories", "method": method, "dataset": lst.dataset, "list": lst.name, "target": place, "clean": judged(None)}
+    return row | {"ranks": ranks, "steps": step, "spent": round(spent, 1), "suffix": best["suffix"], "curve": curve}
 
 
-def random_search(asked, stage, drawn) -> dict:
-    """Each attack against random token search that runs until it has spent as many forward tokens (a backward counts as two)."""
+def _against_random(method: str, rows: list[dict], others: list[dict]) -> dict:
+    """Mean differences of what is best after the tokens that both have run, with intervals over lists."""
     import pandas as pd
 
     from geobench.stats import cluster_mean
 
-    rows = []
-    for method in asked.methods:
-        for number, place in TARGETS:
-            rows.append(say(_against_random(method, number, place)))
-    frame, found = pd.DataFrame(rows), []
-    for method, mine in frame.groupby("method"):
-        for value in ("objective", "rank", "nats"):
-            gap = cluster_mean(mine.assign(gap=mine[value] - mine[f"random_{value}"]), "gap")
-            found.append({"method": method, "value": value, "own": float((mine[value] - mine[f"start_{value}"]).mean()),
-                          "random": float((mine[f"random_{value}"] - mine[f"start_{value}"]).mean()),
-                          "difference": gap.mean, "lo": gap.lo, "hi": gap.hi, "targets": len(mine)})  # fmt: skip
-    return {"part": "random_search", "budgets": {m: BUDGETS[m] for m in asked.methods}, "results": found, "failed": False}
+    gaps = []
+    for row, other in zip(rows, others, strict=True):
+        both = min(row["curve"][-1][0], other["curve"][-1][0])
+        a, b = ([point for point in one["curve"] if point[0] <= both] or one["curve"][:1] for one in (row, other))
+        gaps.append({k: row[k] for k in ("dataset", "list", "target")} | {"rank": a[-1][1] - b[-1][1], "objective": a[-1][2] - b[-1][2]})
+    found = {"method": method, "targets": len(gaps)}
+    for value in ("rank", "objective"):
+        gap = cluster_mean(pd.DataFrame(gaps), value)
+        found |= {value: round(gap.mean, 3), f"{value}_interval": [round(gap.lo, 3), round(gap.hi, 3)]}
+    return found
 
 
-def _against_random(method: str, number: int, place: int) -> dict:
-    import importlib
-
-    from geobench.attacks import optimise, random_search
-    from geobench.kernels import decoder
-
-    module, budget = importlib.import_module(f"geobench.attacks.{method}"), BUDGETS[method]
-
-    def run(module, made, ranker, until):
-        state, before, step = module.start(made), dict(decoder.WORK), 0
-
-        def spent():
-            return decoder.WORK["forward"] - before["forward"] + 2 * (decoder.WORK["backward"] - before["backward"])
-
-        while not until(step, spent()) and not state.get("finished"):
-            module.step(made, state, step)
-            step += 1
-        cost, tested = spent(), []
-        for slot in module.slots(made, state):
-            tested.append(optimise._tested(made, ranker, {"suffix": made.text(slot)}, slot))
-        best = min(tested, key=lambda row: row["objective"])
-        return SimpleNamespace(cost=cost, objective=best["objective"], rank=best["mean_rank"], suffix=best["suffix"])
-
-    made, ranker = problem_of(module, number, place, **budget, test_orders=2)
-    tokens = budget.get(f"{method}_tokens")
-    plain, _ = problem_of(random_search, number, place, sts_tokens=tokens, sts_candidates=7, sts_orders=2, test_orders=2)
-    start = run(random_search, plain, ranker, lambda step, cost: True)
-    own = run(module, made, ranker, lambda step, cost: step == budget[f"{method}_steps"])
-    other = run(random_search, plain, ranker, lambda step, cost: cost >= own.cost)
-    lst = made.task.list
-    row = {"method": method, "dataset": lst.dataset, "list": lst.name, "target": place, "spent": own.cost, "random_spent": other.cost}
-    for name, found in (("start_", start), ("", own), ("random_", other)):
-        row |= {f"{name}objective": found.objective, f"{name}rank": found.rank, f"{name}suffix": found.suffix}
-        row[f"{name}nats"] = nats(made.engine, lst.items[place - 1].description, found.suffix)
-    return row
-
-
-def nats(engine, text: str, suffix: str) -> float:
-    """How unreadable a suffix is: mean negative log-likelihood of its tokens after the description, under the model itself."""
-    import torch
-
-    ids, known = (engine.tokenizer(t, add_special_tokens=False)["input_ids"] for t in (f"{text} {suffix}", text))
-    with torch.inference_mode():
-        logp = engine.model(torch.tensor([ids], device=engine.model.device)).logits[0, :-1].log_softmax(-1)
-    return -float(logp[range(len(known) - 1, len(ids) - 1), ids[len(known) :]].mean())
+COMMON = {"objective": "attention", "white_box_start": "description"}
+STS = {"sts_tokens": 12, "sts_steps": 6, "sts_candidates": 64, "sts_top_k": 64, "sts_orders": 4, "sts_verify": 4, "sts_merge": 8}
+BUDGETS = {
+    "sts": COMMON | STS,
+    "raf": COMMON | {"raf_tokens": 12, "raf_steps": 40, "raf_top": 64, "raf_verify": 8, "raf_patience": 3, "raf_orders": 4},
+    "stealthrank": COMMON | {"stealthrank_tokens": 12, "stealthrank_steps": 40, "stealthrank_rows": 2, "stealthrank_orders": 4, "sts_tokens": 12},
+    "random_search": COMMON | STS,
+}

@@ -3,12 +3,14 @@
 import pytest
 
 from geobench import catalog, edit_workload, workload
-from geobench.kernels import candidates
+from geobench.kernels import candidates, readout
 from geobench.params import load
 from geobench.prompts import load_prompt
 
 SMALL = {"datasets": ["kitchen"], "targets_per_list": 2, "white_box": ["sts"], "black_box": ["zero_shot", "tap"], "rewrites": [],
-         "controls": ["injection"], "sts_tokens": 10}  # fmt: skip
+         "controls": ["injection"], "objective": "target", "white_box_start": "symbols", "sts_tokens": 10, "sts_steps": 2, "sts_candidates": 3,
+         "sts_verify": None, "sts_merge": 0, "raf_steps": 2, "raf_top": 3, "raf_verify": None, "stealthrank_steps": 2, "stealthrank_rows": 2,
+         "sts_orders": 2, "stealthrank_orders": 2, "test_every": 2, "test_orders": 1}  # fmt: skip
 
 
 def small(**values):
@@ -77,8 +79,8 @@ def test_white_box_steps_by_hand():
     params, chosen = small()
     sts, tested, search = found("sts", params, chosen)
     targets, tail = sum(len(s.targets) for s in chosen), tails(chosen, 10)
-    assert sts.calls == targets * params.sts_steps * (1 + 1 + params.sts_candidates)  # gradient, incumbent, candidates
-    assert sts.tokens_in == tail * params.sts_steps * (3 + 1 + params.sts_candidates)
+    assert sts.calls == targets * params.sts_steps * (1 + params.sts_candidates)  # gradient, candidates
+    assert sts.tokens_in == tail * params.sts_steps * (3 + params.sts_candidates)
     assert search.calls == targets * params.test_orders * (1 + 1)  # two steps, tested every two, and the start
     clean = 0
     for one, target in ((s, t) for s in chosen for t in s.targets):
@@ -87,7 +89,7 @@ def test_white_box_steps_by_hand():
     assert tested.calls == targets * 2 * params.sts_orders and tested.tokens_in == params.sts_orders * (2 * tail + clean)
     restarted = found("sts", *small(optimisation_seeds=3))
     assert restarted[0].calls == 3 * sts.calls and restarted[2].calls == 3 * search.calls
-    assert found("sts", *small(sts_incumbent=False))[0].tokens_in == tail * params.sts_steps * (3 + params.sts_candidates)
+    assert found("sts", *small(sts_merge=5))[0].tokens_in == tail * params.sts_steps * (3 + params.sts_candidates + 4)
 
 
 def test_other_methods_steps_by_hand():
@@ -97,21 +99,27 @@ def test_other_methods_steps_by_hand():
     assert (raf.calls, raf.tokens_in) == (targets * 2 * 4, tails(chosen, 4) * 2 * (3 + 3))  # two steps; a gradient and three candidates
     assert (stealth.calls, stealth.tokens_in) == (targets * 2 * 2, tails(chosen, 8) * 2 * 2 * 3)  # two steps of two rows, a gradient each
     assert objective.calls == targets * 2 * 2 * 2  # two tests of two rows under two orders
-    assert (random.calls, random.tokens_in) == (targets * 2 * 5, tails(chosen, 6) * 2 * 5)  # three candidates, one more, and the incumbent
+    assert (random.calls, random.tokens_in) == (targets * 2 * 4, tails(chosen, 6) * 2 * 4)  # three candidates and the incumbent
 
 
 def test_screened_candidates_recompute_a_few_rows():
-    assert edit_workload.SCREENED == candidates.FIRST + candidates.LOUDEST + candidates.LAST
-    params, chosen = small(sts_candidates=100, sts_verify=8)
+    assert edit_workload.SCREENED["target"] == candidates.FIRST + candidates.LOUDEST + candidates.LAST
+    assert edit_workload.SCREENED["attention"] == readout.FIRST + readout.LOUDEST
+    params, chosen = small(sts_candidates=100, sts_verify=8, raf_top=50, raf_verify=5, raf_tokens=10, white_box=["sts", "raf"])
     targets, tail = sum(len(s.targets) for s in chosen), tails(chosen, 10)
-    sts = found("sts", params, chosen)[0]
-    assert sts.calls == targets * 2 * (1 + 101 + 8)  # two steps: gradient, screened candidates and incumbent, the best eight
-    assert sts.tokens_in == 2 * (tail * (3 + 8) + targets * 101 * (10 + 30))
-    assert found("sts", *small(sts_candidates=7, sts_verify=8))[0].calls == targets * 2 * (1 + 8)  # so few are all computed exactly
+    asked = sum(
+        workload.frame_tokens(s.list)[1] + workload.tokens(f"1. {s.list.items[t - 1].name}") for s in chosen for t in s.targets
+    )  # fmt: skip
+    sts, raf = found("sts", params, chosen)[0], found("raf", params, chosen)[0]
+    assert sts.calls == targets * 2 * (1 + 100 + 8)  # two steps: gradient, screened candidates, the best eight
+    assert sts.tokens_in == 2 * (tail * (3 + 8) + 100 * (targets * (10 + 30) + asked))
+    assert raf.tokens_in == 2 * (tail * (3 + 5) + 50 * (targets * (10 + 30) + asked))
+    assert found("sts", *small(sts_candidates=7, sts_verify=8))[0].calls == targets * 2 * (1 + 7 + 7)  # so few are all computed exactly
 
 
+@pytest.mark.parametrize("objective", ["target", "attention"])
 @pytest.mark.parametrize("method", ["sts", "random_search", "stealthrank"])
-def test_steps_against_the_tokens_that_a_tiny_model_runs(method, tiny_model, tmp_path, monkeypatch):
+def test_steps_against_the_tokens_that_a_tiny_model_runs(method, objective, tiny_model, tmp_path, monkeypatch):
     """The attack really runs, and the kernel counts its tokens; an estimate's tokens are made the tiny tokenizer's."""
     from importlib import import_module
 
@@ -121,7 +129,7 @@ def test_steps_against_the_tokens_that_a_tiny_model_runs(method, tiny_model, tmp
 
     engine = tiny_model("llama")
     own = {"sts": "sts", "random_search": "sts", "stealthrank": "stealthrank"}[method]
-    params, chosen = small(white_box=[method], **{f"{own}_steps": 11, f"{own}_orders": 11, f"{own}_tokens": 4}, test_every=11)
+    params, chosen = small(white_box=[method], **{f"{own}_steps": 11, f"{own}_orders": 11, f"{own}_tokens": 4}, test_every=11, objective=objective)
     chosen = [catalog.Selected(_short(chosen[0].list), (2,))]  # four items have twelve odd orders: eleven to search under, one held out
     for module in (workload, edit_workload):
         monkeypatch.setattr(module, "tokens", lambda text: len(engine.tokenizer(text, add_special_tokens=False)["input_ids"]))

@@ -1,4 +1,4 @@
-"""`python -m geobench run|export|compare|paper|report|leaderboard|replies|reparse|guard|heads|doctor|weights`: run_all.sh's commands."""
+"""The command line behind run_all.sh: `python -m geobench COMMAND`, each command with its own --help."""
 
 import argparse
 import os

@@ -1,19 +1,20 @@
 """How much work making the edits is (notebooks 02 to 04), counted as geobench.workload counts.
 
-A white-box step's tokens are those after the clean prefix, with the wanted reply, for a target that is equally likely at every place; a
-backward pass counts as two forward ones.
+A white-box step's tokens are those after the clean prefix, with the wanted reply or the read-out's queries, for a target that is equally
+likely at every place; a backward pass counts as two forward ones. Layers that a read-out leaves out are not subtracted.
 """
 
 import math
 
 from geobench.attacks import METHODS, entries, family, named
 from geobench.attacks.base import Task
-from geobench.prompts import load_prompt
+from geobench.prompts import load_prompt, render
 from geobench.rankers import parse_name
 from geobench.workload import Once, Work, fixed, frame_tokens, line_tokens, tokens
 
 STEP = 3  # forward and backward
-SCREENED = 30  # rows of the tail that a screened candidate recomputes (kernels.candidates: FIRST + LOUDEST + LAST)
+# rows of the tail that a screened candidate recomputes, by objective (FIRST + LOUDEST + LAST of kernels.candidates, of kernels.readout)
+SCREENED = {"target": 30, "attention": 16}
 
 
 def tap_nodes(params) -> int:
@@ -84,8 +85,9 @@ def _optimised(params, tasks, variant: str, method: str, model: str) -> list[Wor
     for task in tasks:
         lines, (before, after) = line_tokens(task.list), frame_tokens(task.list)
         half = (sum(lines) - lines[task.target - 1]) // 2
-        tail = half + after + tokens(f"1. {task.item.name}")
-        calls, read = _step(params, method, size, tail)
+        asked = _queries(task.list.noun) if params.objective == "attention" else after + tokens(f"1. {task.item.name}")
+        tail = half + asked
+        calls, read = _step(params, method, size, half, asked)
         work.calls += steps * params.optimisation_seeds * calls
         work.tokens_in += steps * params.optimisation_seeds * read
         tested.add(tests * orders, size + tail)
@@ -93,16 +95,28 @@ def _optimised(params, tasks, variant: str, method: str, model: str) -> list[Wor
     return [work, tested, *_searched(tasks, work.notebook, params.optimisation_ranker, variant, tests * params.test_orders, size)]
 
 
-def _step(params, method: str, size: int, tail: int) -> tuple[int, int]:
-    """(calls, tokens) of one step over a slot of `size` tokens and its tail."""
-    whole = size + tail
+def _queries(noun: str) -> int:
+    """Tokens of the read-out's two queries."""
+    prompt = load_prompt("ranking")
+    return tokens("\n" + render(prompt["query"], noun=noun)) + tokens("\n" + prompt["neutral_query"])
+
+
+def _step(params, method: str, size: int, rest: int, asked: int) -> tuple[int, int]:
+    """(calls, tokens) of one step over a slot of `size` tokens, `rest` tokens of the prompt after it, and what is `asked` at its end."""
+    whole = size + rest + asked
     if method == "stealthrank":
         return params.stealthrank_rows, params.stealthrank_rows * STEP * whole
+    screen = size + min(SCREENED[params.objective], rest) + asked
     if method == "raf":
-        return 1 + params.raf_top, (STEP + params.raf_top) * whole
-    exact, screened = params.sts_candidates + params.sts_incumbent, 0
-    if method == "random_search":  # one more in place of the gradient
-        return exact + 1, (exact + 1) * whole
-    if params.sts_verify is not None and exact > params.sts_verify:
-        exact, screened = params.sts_verify, exact
-    return 1 + screened + exact, (STEP + exact) * whole + screened * (size + min(SCREENED, tail))
+        return _tried(params.raf_top, params.raf_verify, STEP, whole, screen)
+    merged = max(0, params.sts_merge - 1)
+    first = 1 if method == "random_search" else STEP
+    return _tried(params.sts_candidates + merged, params.sts_verify, first, whole, screen)
+
+
+def _tried(count: int, verify: int | None, first: int, whole: int, screen: int) -> tuple[int, int]:
+    """(calls, tokens) of the incumbent, which is `first` times the whole, and of `count` candidates, of which `verify` are exact."""
+    if verify is None:
+        return 1 + count, (first + count) * whole
+    exact = min(verify, count)
+    return 1 + count + exact, (first + exact) * whole + count * screen

@@ -7,7 +7,7 @@ from importlib import import_module
 from itertools import groupby
 from pathlib import Path
 
-from geobench import attacks, catalog
+from geobench import attacks, catalog, heads
 from geobench.attacks import named
 from geobench.executors.units import run_units
 from geobench.memory import peak_mib
@@ -71,6 +71,7 @@ def _optimise(run: Run, model: str, methods: dict[str, str]) -> None:
 
     params, modules = run.params, {method: import_module(f"geobench.attacks.{method}") for method in methods}
     ranked = {"ranker": ranker_identity(params.optimisation_ranker)}
+    ranked |= heads.identity(spec(model)) if params.objective == "attention" else {}
     known = {m: spec(model).identity() | ranked | optimise.identity(module, params) for m, module in modules.items()}
     texts, kept = catalog.catalog_sha(run.selected), run.folder / "edits" / CHECKPOINTS
     # a checkpoint is only ever resumed under the identity that it was made under

@@ -21,8 +21,8 @@ import numpy as np
 
 from geobench import heads, paths
 from geobench.catalog import load_embedded
-from geobench.errors import GeoBenchError, came
-from geobench.lists import RankList, make_list, read_rows
+from geobench.errors import GeoBenchError
+from geobench.lists import RankList, make_list, read_list_file
 from geobench.orders import evaluation_orders
 
 CALIBRATION = paths.ROOT / "data" / "embedded" / "calibration"
@@ -40,33 +40,31 @@ class Calibration:
 def load_calibration(folder: Path) -> list[Calibration]:
     """The lists of a folder, `<noun>.jsonl` with `Name` and `Natural`, with planted items at their ends.
 
-    GeoBenchError for fewer than two lists, a list of fewer than two items, and a noun or an item that an embedded evaluated list has too.
+    GeoBenchError for fewer than two lists, what is no list (lists.read_list_file), a noun or an item of an embedded evaluated list, and
+    lists with nothing to plant.
     """
-    evaluated = [lst for lists in load_embedded().values() for lst in lists]
-    known = {lst.noun.casefold() for lst in evaluated} | {item.name.casefold() for lst in evaluated for item in lst.items}
-    found = []
-    for file in sorted(folder.glob("*.jsonl")):
-        try:
-            rows = [(row["Name"], row["Natural"]) for row in read_rows(file)]
-        except (KeyError, TypeError) as error:
-            raise GeoBenchError(f"{file}: expected rows with Name and Natural, got {came(error)}") from None
-        if twice := [name for name in (file.stem, *(name for name, _ in rows)) if str(name).casefold() in known]:
-            raise GeoBenchError(f"{file}: `{twice[0]}` stands in an evaluated list too; calibration lists must share nothing with them")
-        if len(rows) < 2:
-            raise GeoBenchError(f"{file}: expected two items or more, found {len(rows)}")
-        found.append((file.stem, rows))
+    found = [read_list_file(file, "calibration") for file in sorted(folder.glob("*.jsonl"))]
     if len(found) < 2:
         raise GeoBenchError(f"{folder}: expected two calibration lists (*.jsonl) or more, found {len(found)}")
-    return [Calibration(_planted(n, found), len(found[n][1])) for n in range(len(found))]
+    known = {name.casefold(): lst.key for lists in load_embedded().values() for lst in lists for name in _names(lst)}
+    for lst, name in [(lst, name) for lst in found for name in _names(lst)]:
+        if other := known.get(name.casefold()):
+            raise GeoBenchError(f"{folder / lst.name}.jsonl: `{name}` stands in the evaluated list `{other}` too; share nothing with it")
+    return [Calibration(_planted(n, found), len(found[n])) for n in range(len(found))]
 
 
-def _planted(n: int, found: list[tuple[str, list]]) -> RankList:
+def _planted(n: int, found: list[RankList]) -> RankList:
     """List n with PLANTED items, each of another list while there are enough."""
-    noun, rows = found[n]
-    others, own = found[n + 1 :] + found[:n], {name for name, _ in rows}
-    drawn = (others[(3 * k - 1) % len(others)][1] for k in range(1, PLANTED + 1))
-    more = [items[(n + k) % len(items)] for k, items in enumerate(drawn, 1)]
-    return make_list("calibration", noun, noun, rows + [(name, text) for name, text in dict(more).items() if name not in own])
+    own, others = found[n], found[n + 1 :] + found[:n]
+    drawn = (others[(3 * k - 1) % len(others)].items for k in range(1, PLANTED + 1))
+    more = {items[(n + k) % len(items)].name.casefold(): items[(n + k) % len(items)] for k, items in enumerate(drawn, 1)}
+    if not (more := {name: item for name, item in more.items() if name not in map(str.casefold, _names(own))}):
+        raise GeoBenchError(f"calibration list `{own.name}`: the other lists have no items of other names to plant in it")
+    return make_list("calibration", own.name, own.noun, [*own.items, *more.values()])
+
+
+def _names(lst: RankList) -> list[str]:
+    return [lst.noun, *(item.name for item in lst.items)]
 
 
 def digest(lists: list[Calibration]) -> str:
@@ -95,25 +93,30 @@ def head_scores(ranker, lists: list[Calibration], count: int, seed: int, depth: 
             with torch.inference_mode():
                 rest = torch.tensor([ids], device=model.device)
                 out = read_out(model, decoder.EMPTY, rest, *ranker.queries(job), asked, apart=True)
-            shown = item_scores(out.difference[0], spans).cpu().numpy()
-            scores.append(np.empty_like(shown))
-            scores[-1][:, order] = shown
+            scores.append(item_scores(out.difference[0], spans).cpu().numpy()[:, np.argsort(order)])
         yield orders, np.stack(scores)
 
 
 def figures(scores: np.ndarray, orders, own: int) -> np.ndarray:
     """[3, N] relevance, w and places of N ways to score one list. scores [N, K, L], higher is better; orders [K][L]; the first `own` items
     answer."""
-    answers, other = scores[:, :, :own, None], scores[:, :, None, own:]
-    relevance = ((answers > other) + (answers == other) / 2).mean((1, 2, 3))
+    relevance = _beats(scores[:, :, :own], scores[:, :, own:]).mean((1, 2, 3))
     scores, shown = scores[:, :, :own], np.argsort(orders, axis=1)[:, :own]
-    ranks = (scores[:, :, None, :] > scores[:, :, :, None]).sum(3) - (own - 1) / 2  # of item i: how many score higher, centred
+    ranks = _beats(scores, scores).sum(2) - own / 2  # centred; tied items share theirs
     places = shown.argsort(axis=1).argsort(axis=1) - (own - 1) / 2
-    k, even = ranks.shape[1], own * (own**2 - 1) / 12
-    w = (ranks.sum(1) ** 2).sum(1) / (k**2 * even)
-    spread = np.sqrt((ranks**2).sum(2) * even)
-    alike = np.divide((ranks * places).sum(2), spread, out=np.zeros(spread.shape), where=spread > 0).mean(1)
+    even = (ranks**2).sum(2)  # less where items are tied, 0 where all are
+    w = _ratio((ranks.sum(1) ** 2).sum(1), ranks.shape[1] * even.sum(1))
+    alike = _ratio((ranks * places).sum(2), np.sqrt(even * own * (own**2 - 1) / 12)).mean(1)
     return np.stack([relevance, w, alike])
+
+
+def _beats(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """[..., A, B]: 1 where an item of a [..., A] scores higher than one of b [..., B], half for a tie."""
+    return (a[..., None] > b[..., None, :]) + (a[..., None] == b[..., None, :]) / 2
+
+
+def _ratio(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
+    return np.divide(top, bottom, out=np.zeros(bottom.shape), where=bottom > 0)
 
 
 def mean_figures(found, lists: list[Calibration], weights: np.ndarray, chosen: list[int], also: bool = False) -> np.ndarray:
@@ -148,15 +151,17 @@ def choose(found, lists: list[Calibration], count: int) -> list[int]:
 def write_heads(model: str, folder: str | None = None, orders: int = 6, count: int = 8, depth: int | None = None) -> str:
     """Choose a model's heads and write them to params/heads/NAME.yaml; what is to be said of it. depth: of the layers that may be read
     (default: two thirds). GeoBenchError as in `load_calibration`, and for a depth or a count that the model does not have."""
-    from geobench.models import spec
-    from geobench.rankers import open_ranker
+    from geobench.kernels.decoder import all_heads
+    from geobench.models import open_model, spec
+    from geobench.rankers import parse_name
+    from geobench.rankers.attention import AttentionRanker
 
-    lists = load_calibration(Path(folder) if folder else CALIBRATION)
-    row = spec(model)
-    ranker = open_ranker(f"{model}:attention")
-    config = ranker.engine.model.config
-    layers, size = config.num_hidden_layers, config.num_attention_heads
-    depth = depth or -(-2 * layers // 3)
+    parse_name(f"{model}:attention")
+    lists, row = load_calibration(Path(folder) if folder else CALIBRATION), spec(model)
+    engine = open_model(model)
+    ranker = AttentionRanker("heads", engine, chosen=all_heads(engine.model))
+    layers, size = engine.model.config.num_hidden_layers, engine.model.config.num_attention_heads
+    depth = -(-2 * layers // 3) if depth is None else depth
     if not 1 <= depth <= layers:
         raise GeoBenchError(f"--depth: `{row.name}` has {layers} layers, got {depth}")
     if not 1 <= count <= depth * size:
@@ -165,10 +170,10 @@ def write_heads(model: str, folder: str | None = None, orders: int = 6, count: i
         raise GeoBenchError(f"--orders: expected two or more, got {orders}")
     found = list(head_scores(ranker, lists, orders, 0, depth))
     weights, chosen = weights_of(found), choose(found, lists, count)
-    rows = []
-    for n in chosen:
-        weight = float(f"{weights[n]:.6g}")
-        rows.append({"layer": n // size, "head": n % size, "weight": weight} | _named(mean_figures(found, lists, weights, [n])))
+    if not chosen:
+        raise GeoBenchError(f"`{row.name}`: no head of the first {depth} layers tells items apart")
+    places = [{"layer": n // size, "head": n % size, "weight": float(f"{weights[n]:.6g}")} for n in chosen]
+    rows = [place | _named(mean_figures(found, lists, weights, [n])) for place, n in zip(places, chosen)]
     how = {
         "lists": len(lists), "orders": orders, "calibration": digest(lists), "layers": depth,
         "rule": "forward selection by relevance + w - |places| (lib/geobench/head_choice.py)",
@@ -176,12 +181,9 @@ def write_heads(model: str, folder: str | None = None, orders: int = 6, count: i
         "left_out": _named(left_out(found, lists, count)),
         "all_heads": _named(mean_figures(found, lists, np.ones(len(weights)), list(range(len(weights))))),
     }  # fmt: skip
-    made = heads.HeadFile.model_validate(heads.weights_of(row) | {"chosen": how, "heads": rows})
-    heads.write(row, made)
-    last = max(head["layer"] for head in rows) + 1
-    shown = [f"{heads.file_of(row)}: {len(rows)} heads, which need {last} of {layers} layers; on {len(lists)} lists:"]
-    for name in ("together", "left_out", "all_heads"):
-        shown.append(f"  {name:<10} " + "  ".join(f"{key} {number:+.3f}" for key, number in how[name].items()))
+    heads.write(row, heads.HeadFile.model_validate(heads.weights_of(row) | {"chosen": how, "heads": rows}))
+    shown = [f"{heads.file_of(row)}: {len(rows)} heads, which need {max(chosen) // size + 1} of {layers} layers; on {len(lists)} lists:"]
+    shown += [f"  {k:<10} " + "  ".join(f"{name} {v:+.3f}" for name, v in how[k].items()) for k in ("together", "left_out", "all_heads")]
     return "\n".join(shown)
 
 

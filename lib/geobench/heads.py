@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from geobench import paths
 from geobench.errors import GeoBenchError, came, faults
-from geobench.models import ModelSpec
+from geobench.models import ModelSpec, registry
 from geobench.yaml_values import read_mapping
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ def head_file(spec: ModelSpec) -> HeadFile | None:
     own = weights_of(spec)
     for key, value in own.items():
         if getattr(found, key) != value:
-            again = f"choose them anew with `python -m geobench heads --model {spec.name}`, or delete the file to read all heads"
+            asked = spec.name if spec.name in registry() else spec.weights
+            again = f"choose them anew with `python -m geobench heads --model {asked}`, or delete the file to read all heads"
             raise GeoBenchError(f"{file}: expected heads of {key} {value!r}, these are of {getattr(found, key)!r}; {again}")
     return found
 
@@ -125,5 +126,5 @@ def _read(file: Path, changed: int) -> HeadFile:
         return HeadFile.model_validate(read_mapping(file))
     except ValidationError as error:
         raise GeoBenchError(f"{file}: {faults(error.errors())}") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise GeoBenchError(f"{file}: cannot be read ({came(error)})") from error

@@ -96,8 +96,8 @@ def test_several_restarts_share_the_choice(engine, task, ranker, settings, tmp_p
 
 def test_identity_holds_what_determines_the_suffix(settings):
     base = optimise.identity(sts, settings())
-    assert base["sts_verify"] is None and base["objective"] == "attention" and "raf_top" not in base
-    for change in ({"sts_top_k": 3}, {"selection": "last"}, {"optimisation_seeds": 2}, {"test_orders": 2}):
+    assert base["sts_verify"] == settings().sts_verify and base["objective"] == "attention" and "raf_top" not in base
+    for change in ({"sts_top_k": 3}, {"selection": "last"}, {"optimisation_seeds": 2}, {"test_orders": 3}):
         assert optimise.identity(sts, settings(**change)) != base
 
 

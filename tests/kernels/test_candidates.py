@@ -117,7 +117,7 @@ def test_a_large_vocabulary_costs_no_precision():
 def test_the_gpu_benchmark_exits_1_when_a_loss_differs(monkeypatch, capsys):
     monkeypatch.syspath_prepend(paths.ROOT / "benchmarks")
     gpu = importlib.import_module("gpu")
-    assert gpu.VERIFY == 8 and gpu.main(["--tiny", "--candidates", "9"]) == 0
+    assert gpu.main(["--tiny", "--candidates", "9"]) == 0
     assert json.loads(capsys.readouterr().out)["relative_difference"] < 1e-6
     monkeypatch.setattr(gpu, "plain_losses", lambda model, head, few, *rest: [7.0] * len(few))
     assert gpu.main(["--tiny", "--candidates", "9"]) == 1

@@ -107,9 +107,7 @@ def problem(module, task: Task, engine, settings, words: Vocabulary, restart: in
     style = family(module.METHOD) if settings.optimisation_prompt == "own" else None
     last = task.target - 1 if style in TARGET_LAST else None
     held_out, orders = search_split(task.list.key, len(task.list), settings.test_orders, count, settings.seed, last)
-    scenes, slot = scene.scenes_of(
-        task, engine, orders, size, words, clean, style, settings.objective, settings.white_box_start
-    )
+    scenes, slot = scene.scenes_of(task, engine, orders, size, words, clean, style, settings.objective, settings.white_box_start)
     return Problem(task, module, engine, settings, words, restart, scenes, slot, held_out)
 
 

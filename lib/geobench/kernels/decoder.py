@@ -75,6 +75,11 @@ def supports(model) -> bool:
     return getattr(config, "model_type", None) in FAMILIES and hasattr(model, "lm_head") and alike and rope not in ("dynamic", "longrope")
 
 
+def require_supported(model) -> None:
+    if not supports(model):
+        raise GeoBenchError(f"{type(model).__name__} is not a Llama-, Qwen2- or Mistral-type decoder: no shared-prefix kernels for it")
+
+
 def window(model) -> int | None:
     """Tokens that a row sees, itself included; None for all."""
     if "full_attention" in (getattr(model.config, "layer_types", None) or ()):
@@ -83,7 +88,8 @@ def window(model) -> int | None:
 
 
 def all_heads(model) -> Heads:
-    """Every head of every layer, each with weight 1."""
+    """Every head of every layer, each with weight 1. GeoBenchError as in `forward`."""
+    require_supported(model)
     count = model.config.num_attention_heads
     return Heads({layer: (list(range(count)), [1.0] * count) for layer in range(model.config.num_hidden_layers)})
 
@@ -112,8 +118,7 @@ def forward(
     keep: return the new tokens' keys and values. last: hidden states of the last so many rows only.
     depth: run so many layers only, for keys and values that are read no later.
     """
-    if not supports(model):
-        raise GeoBenchError(f"{type(model).__name__} is not a Llama-, Qwen2- or Mistral-type decoder: no shared-prefix kernels for it")
+    require_supported(model)
     core = model.model
     x = core.embed_tokens(tokens) if tokens.dtype in (torch.long, torch.int) else tokens
     WORK["forward"] += x.shape[0] * x.shape[1]
@@ -124,8 +129,7 @@ def forward(
         mask = causal_mask(positions, len(past), window(model))
     rotary = core.rotary_emb(x, position_ids=positions[None])
     all_past = bool(mask[:, : len(past)].all())  # asked once: on CUDA every answer waits for the device
-    layers = core.layers[: heads.depth if heads else depth]
-    keys, values, weights = [], [], []
+    layers, keys, values, weights = core.layers[: heads.depth if heads else depth], [], [], []
     for i, layer in enumerate(layers):
         q, k, v = project(layer, x, rotary)
         if keep:

@@ -23,14 +23,15 @@ QUERY_ROOM = 32  # tokens kept free for the query
 
 
 class AttentionRanker:
-    """Listwise ranker on any Llama-type decoder. `share=False` recomputes every prompt (for the benchmark)."""
+    """Listwise ranker on any Llama-type decoder. `share=False` recomputes every prompt (for the benchmark); `chosen`: other heads than
+    those of the model's file."""
 
     order_free = False
 
-    def __init__(self, name: str, engine: LocalModel, share: bool = True):
+    def __init__(self, name: str, engine: LocalModel, share: bool = True, chosen: decoder.Heads | None = None):
         self.name, self.engine, self.share = name, engine, share
         self.prompt = load_prompt("ranking")
-        self.heads = heads.heads_of(engine.spec, engine.model)
+        self.heads = chosen or heads.heads_of(engine.spec, engine.model)
         self._list: str | None = None
         self._clean: dict[tuple, tuple[list[int], decoder.Prefix]] = {}
 
@@ -71,7 +72,7 @@ class AttentionRanker:
         """[L] calibrated attention per token, in file order."""
         ids, spans = self.tokens(job, order)
         past, keep = self._past(job, order, ids), self.share and job.target is None
-        rest = torch.tensor([ids[len(past) :]], device=self.engine.device)
+        rest = torch.tensor([ids[len(past) :]], dtype=torch.long, device=self.engine.device)  # may be empty
         out = read_out(self.engine.model, past, rest, *self.queries(job), self.heads, keep)
         if keep:
             self._clean[order] = (ids, out.own)
