@@ -180,6 +180,6 @@ STS = {"sts_tokens": 12, "sts_steps": 6, "sts_candidates": 64, "sts_top_k": 64, 
 BUDGETS = {
     "sts": COMMON | STS,
     "raf": COMMON | {"raf_tokens": 12, "raf_steps": 40, "raf_top": 64, "raf_verify": 8, "raf_patience": 3, "raf_orders": 4},
-    "stealthrank": COMMON | {"stealthrank_tokens": 12, "stealthrank_steps": 40, "stealthrank_rows": 2, "stealthrank_orders": 4, "sts_tokens": 12},
+    "stealthrank": COMMON | {"stealthrank_tokens": 12, "stealthrank_steps": 40, "stealthrank_rows": 2, "stealthrank_orders": 4},
     "random_search": COMMON | STS,
 }

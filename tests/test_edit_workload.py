@@ -8,8 +8,9 @@ from geobench.params import load
 from geobench.prompts import load_prompt
 
 SMALL = {"datasets": ["kitchen"], "targets_per_list": 2, "white_box": ["sts"], "black_box": ["zero_shot", "tap"], "rewrites": [],
-         "controls": ["injection"], "objective": "target", "white_box_start": "symbols", "sts_tokens": 10, "sts_steps": 2, "sts_candidates": 3,
-         "sts_verify": None, "sts_merge": 0, "raf_steps": 2, "raf_top": 3, "raf_verify": None, "stealthrank_steps": 2, "stealthrank_rows": 2,
+         "controls": ["injection"], "objective": "target", "white_box_start": "symbols", "sts_tokens": 10, "sts_steps": 2,
+         "sts_candidates": 3, "sts_verify": None, "sts_merge": 0, "raf_steps": 2, "raf_top": 3, "raf_verify": None,
+         "stealthrank_steps": 2, "stealthrank_rows": 2,
          "sts_orders": 2, "stealthrank_orders": 2, "test_every": 2, "test_orders": 1}  # fmt: skip
 
 
@@ -33,7 +34,7 @@ def tails(chosen, size: int) -> int:
 
 
 def test_tap_against_growing_every_tree():
-    params, chosen = small(tap_roots=3, tap_branching=2, tap_width=4, tap_depth=3)
+    params, chosen = small(tap_roots=3, tap_branching=2, tap_width=4, tap_depth=2)
     tap, search = found("tap", params, chosen)
     targets = sum(len(s.targets) for s in chosen)
     level, nodes = 3, 3
@@ -58,10 +59,14 @@ def test_tap_against_growing_every_tree():
 def test_nodes_of_a_tree_level_by_level(roots, branching, width, depth):
     params = load("smoke", {"tap_roots": roots, "tap_branching": branching, "tap_width": width, "tap_depth": depth})
     level = nodes = roots
-    for _ in range(depth - 1):
+    for _ in range(depth):
         level = min(width, level) * branching
         nodes += level
     assert edit_workload.tap_nodes(params) == nodes
+
+
+def test_tap_tries_the_published_number_of_snippets():
+    assert edit_workload.tap_nodes(load("paper")) == 3 + 9 + 4 * 15 == 72  # and ranks each under two orders: 144
 
 
 def test_texts_are_written_once_per_target():
@@ -129,7 +134,8 @@ def test_steps_against_the_tokens_that_a_tiny_model_runs(method, objective, tiny
 
     engine = tiny_model("llama")
     own = {"sts": "sts", "random_search": "sts", "stealthrank": "stealthrank"}[method]
-    params, chosen = small(white_box=[method], **{f"{own}_steps": 11, f"{own}_orders": 11, f"{own}_tokens": 4}, test_every=11, objective=objective)
+    budget = {f"{own}_steps": 11, f"{own}_orders": 11, f"{own}_tokens": 4, "test_every": 11}
+    params, chosen = small(white_box=[method], objective=objective, **budget)
     chosen = [catalog.Selected(_short(chosen[0].list), (2,))]  # four items have twelve odd orders: eleven to search under, one held out
     for module in (workload, edit_workload):
         monkeypatch.setattr(module, "tokens", lambda text: len(engine.tokenizer(text, add_special_tokens=False)["input_ids"]))

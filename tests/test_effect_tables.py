@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from geobench import effect_tables as tables
@@ -67,7 +68,7 @@ def test_first_paper_means_and_deviations_over_lists(data):
     targets, scores, params = data
     table = tables.first_paper_table(targets, "a").set_index("variant")
     lists = targets.query("dataset == 'a' and variant == 'tap__m'").groupby("list")["nrg"].mean()
-    assert table.loc["tap__m", ["nrg_mean", "nrg_sd"]].tolist() == pytest.approx([lists.mean(), lists.std()])
+    assert table.loc["tap__m", ["nrg_mean", "nrg_sd"]].tolist() == pytest.approx([lists.mean(), lists.std(ddof=0)])
 
 
 def test_rankers_side_by_side(data):
@@ -80,3 +81,10 @@ def test_one_variant_has_no_contrasts(data):
     targets, _, params = data
     chosen, pairs = tables.contrast_tables(targets[targets.variant == "padding"], params)
     assert chosen.empty and pairs.empty and "p_adjusted" in pairs
+
+
+@pytest.mark.parametrize("ranks, mean, deviation", [((1, 1, 0), 0.67, 0.47), ((1, 0, 0, 0, 0, 0), 0.17, 0.37), ((1, 0, 0, 0), 0.25, 0.43)])
+def test_the_first_papers_deviations_are_the_populations(ranks, mean, deviation):
+    targets = pd.DataFrame({"dataset": "d", "variant": "v", "list": [str(n) for n in range(len(ranks))], "target": 1, "success@0.1": ranks})
+    row = tables.first_paper_table(targets).iloc[0]
+    assert (round(row["success@0.1_mean"], 2), round(row["success@0.1_sd"], 2)) == (mean, deviation)

@@ -20,12 +20,12 @@ SCREENED = {"target": 30, "attention": 16}
 def tap_nodes(params) -> int:
     """The most nodes of one tree."""
     level = nodes = params.tap_roots
-    for depth in range(1, params.tap_depth):
+    for depth in range(1, params.tap_depth + 1):
         kept = min(params.tap_width, level)
         level = kept * params.tap_branching
         nodes += level
         if min(params.tap_width, level) == kept:  # every further level is like this one
-            return nodes + (params.tap_depth - 1 - depth) * level
+            return nodes + (params.tap_depth - depth) * level
     return nodes
 
 

@@ -112,10 +112,10 @@ def dataset_table(targets, params):
 
 
 def first_paper_table(targets, dataset: str | None = None):
-    """The first paper's protocol: means of the lists' means and their standard deviation over lists, per data set and variant."""
+    """The first paper's protocol: means of the lists' means and their population standard deviation, per data set and variant."""
     frame = targets if dataset is None else targets[targets["dataset"] == dataset]
     values = [c for c in frame if c.startswith(("success@", "promote@")) or c in ("nrg", "kvr", "ppl_ratio")]
     lists = frame.groupby(["dataset", "variant", "list"])[values].mean().groupby(["dataset", "variant"])
-    out = lists.mean().add_suffix("_mean").join(lists.std(ddof=1).add_suffix("_sd"))
+    out = lists.mean().add_suffix("_mean").join(lists.std(ddof=0).add_suffix("_sd"))
     out = out[[f"{v}_{k}" for v in values for k in ("mean", "sd")]]
     return out.assign(n_lists=lists.size()).reset_index()

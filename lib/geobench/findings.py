@@ -9,6 +9,7 @@ from pathlib import Path
 from geobench import multiplicity, stats
 from geobench.errors import GeoBenchError, came
 from geobench.reproduce import read_params
+from geobench.search.defences.tables import MEAN
 from geobench.tables import read_table
 from geobench.variants import ORDER, method_of
 
@@ -98,6 +99,7 @@ def _defences(folder: Path) -> dict:
     frame = table(folder, "defence_effect")
     if frame is None:
         return {}
+    frame = frame[frame["victim"] != MEAN]
     name = frame.groupby("defence")["change"].mean().sort_values(kind="stable").index[0]
     change = frame.loc[frame["defence"] == name, "change"]
     return {"defence.best": name, "defence.best.most": change.min(), "defence.best.least": change.max(), "defence.victims": len(change)}

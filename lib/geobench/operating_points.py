@@ -98,10 +98,10 @@ def union(originals, fixed: Point, detector: str, rate: float, name: str | None 
     return Point(name or f"{fixed.name} or {detector}", {**fixed.thresholds, detector: free}, rate)
 
 
-def standard_points(wide, rate: float) -> list[Point]:
+def standard_points(wide, rate: float, union_rate: float = 0.1) -> list[Point]:
     """The keyword filter as it is; the judge at the filter's own rate; either of them; every scored detector at `rate`.
 
-    The union is set at the larger of the filter's own rate and `rate`, since it cannot flag less than the filter.
+    The union is set at the larger of the filter's own rate and `union_rate`, since it cannot flag less than the filter.
     """
     originals = wide[wide["variant"] == "original"]
     keyword = Point("keyword", {"keyword": 1.0})
@@ -109,7 +109,7 @@ def standard_points(wide, rate: float) -> list[Point]:
     points = [keyword]
     if "judge" in wide:
         points.append(single(originals, "judge", own, "judge, matched"))
-        points.append(union(originals, keyword, "judge", max(own, rate), "keyword or judge"))
+        points.append(union(originals, keyword, "judge", max(own, union_rate), "keyword or judge"))
     return points + [single(originals, d, rate) for d in ("judge", "perplexity", "trained") if d in wide]
 
 

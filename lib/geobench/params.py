@@ -80,6 +80,7 @@ class Params(WhiteBoxParams, SearchParams, ExecutorParams):
     ladder_parts: list[Literal["from published", "from shared", "path"]] = Field(["from published", "from shared", "path"], min_length=1)
     detector: str = "minilm"
     false_positive_rate: float = Field(0.05, ge=0, le=1)
+    union_rate: float = Field(0.1, ge=0, le=1)
 
     @field_validator("*")
     @classmethod

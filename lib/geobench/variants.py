@@ -13,8 +13,8 @@ REWRITES = {
     "unique_words": "rewrite with rarer words",
     "technical_terms": "rewrite with technical vocabulary",
     "simple_language": "rewrite in plain words",
-    "content_improvement": "rewrite for completeness and order",
-    "llm_guidance": "a generated summary before the original",
+    "content_improvement": "rewrite with the means of all styles together",
+    "llm_guidance": "a generated summary in markdown before the original",
 }
 # access to the ranker, mechanism, what the method knows of the ranker's prompt
 FACTS = {

@@ -109,6 +109,30 @@ def test_taken_out_characters_are_told(made, tmp_path):
     assert told == [{"row": "geobench_0001", "removed": ["U+001B"]}, {"row": "geobench_0002", "removed": ["U+0000"]}]
 
 
+def test_pass_rates_are_those_of_all_queries(made, monkeypatch):
+    made.choose()
+    measured = quality.quality_rows(made)
+    rates = quality.pass_table(measured, made.p.search_gate_threshold).set_index("condition")
+    assert rates["n"].tolist() == [4, 4, 4] and rates["passed"].tolist() == [1, 0.5, 0.5]  # `hard` and `stubborn` fail the ID gate
+    loose = quality.sensitivity_table(measured, [0.1, made.p.search_gate_threshold])
+    assert loose["both"].tolist() == [1, 0.5]  # thresholds below the run's let more in
+    assert quality.reason_table(measured).query("weakest == 'length'")["texts"].sum() == 2
+
+
+def test_an_instance_of_the_independent_template_has_no_categories(made):
+    made.p = made.p.model_copy(update={"search_rewrite_template": "independent"})
+    plain = made.writer.generate
+
+    def independent(prompts, *args, **kwargs):
+        asked = prompts[0][1]["content"]
+        if "a benchmark needs this document" not in asked:
+            return plain(prompts, *args, **kwargs)
+        return [type("Reply", (), {"text": json.dumps({"text": ID["text"] + " rough" * ("stubborn" in asked)}), "finish": "stop"})]
+
+    made.writer.generate = independent
+    assert {tuple(i.categories) for i in made.choose()} == {()}
+
+
 def test_a_second_call_asks_nobody_and_chooses_the_same(made):
     first, asked = made.choose(), len(made.writer.asked)
     assert SearchRun(made.work).choose() == first and len(made.writer.asked) == asked

@@ -68,9 +68,11 @@ def test_a_killed_run_resumes_and_a_gate_reason_makes_one_step_anew(tmp_path):
 
 
 def test_the_independent_template_differs(tmp_path):
-    engine = Replies(META, IP, ID)
-    run(engine, tmp_path, template="independent")
-    assert "retrieval benchmark" not in engine.asked[2] and "a benchmark needs this document" in engine.asked[2]
+    plain = {"text": "A page that says it once, and otherwise goes on about the lake and its boats, at the length that a page has."}
+    engine = Replies(META, IP, plain)
+    made = run(engine, tmp_path, template="independent")
+    assert "a benchmark needs this document" in engine.asked[2] and "categories" not in engine.asked[2] and "three" not in engine.asked[2]
+    assert made["id"]["state"] == "ok" and made["id"]["result"]["categories"] == []  # neither labels nor three places are asked for
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from geobench.rankers.base import Job
 
 @dataclass(frozen=True)
 class Node:
-    """One snippet: its mean rank over the search orders and where in the tree it stands."""
+    """One snippet: its mean rank over the search orders and where in the tree it stands (depth 0: a root)."""
 
     suffix: str
     mean_rank: float
@@ -23,7 +23,7 @@ class Node:
 
 
 def identity(settings) -> dict:
-    tree = {k: getattr(settings, f"tap_{k}") for k in ("roots", "branching", "width", "depth", "orders")}
+    tree = {k: getattr(settings, f"tap_{k}") for k in ("roots", "branching", "width", "orders")} | {"expansions": settings.tap_depth}
     return {"prompt": prompt_sha("tap"), "seed": settings.seed, **tree, **_decoding(settings).identity()}
 
 
@@ -39,10 +39,11 @@ def run(tasks, engine, ranker, settings) -> Iterator[tuple[Task, dict]]:
 
 
 def search(tasks: list[Task], engine, ranker, settings) -> list[tuple[Node, list[dict]]]:
-    """Per task: best node, and every node in the order tried. Each level keeps the `width` best nodes; stops at mean rank 1."""
+    """Per task: best node, and every node in the order tried. The roots (depth 0) are expanded `tap_depth` times; each level keeps the
+    `width` best nodes; stops at mean rank 1."""
     frontiers: list[list] = [[None] * settings.tap_roots for _ in tasks]
     tried: list[list[Node]] = [[] for _ in tasks]
-    for depth in range(1, settings.tap_depth + 1):
+    for depth in range(settings.tap_depth + 1):
         going = [n for n, nodes in enumerate(tried) if not nodes or min(node.mean_rank for node in nodes) > 1]
         parents = [(n, p) for n in going for p in frontiers[n] for _ in range(settings.tap_branching if p else 1)]
         for n, level in _children(tasks, engine, ranker, settings, parents, depth).items():

@@ -71,7 +71,7 @@ class Claims(_Strict):
     topic: str = Field(min_length=1)
     false_claim: str = Field(min_length=1)
     true_statement: str = Field(min_length=1)
-    categories: list[Category] = Field(min_length=1)
+    categories: list[Category]  # empty: the rewriting template asks for none
     key: Key | None = None  # None: no hand-written key (public queries), so that only an LLM judge gives verdicts
 
 

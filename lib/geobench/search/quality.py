@@ -46,7 +46,9 @@ def _parts(found: dict, condition: str) -> dict:
 
 
 def quality_rows(search: SearchRun) -> list[dict]:
-    """One row per instance and condition, with Q and verdict under the run's threshold."""
+    """One row per instance and condition, with Q and verdict under the run's threshold; of public queries those that did not enter too."""
+    if search.p.search_corpus == "geo_bench":
+        return _public_rows(search)
     names, rows, file = {i.name for i in search.instances}, [], search.folder / "gate.jsonl"
     if not file.exists():
         raise GeoBenchError(f"no gate measures in {search.folder}: run notebook 11_search_data first (./run_all.sh --only 11_search_data)")
@@ -55,6 +57,23 @@ def quality_rows(search: SearchRun) -> list[dict]:
             parts = record[condition]
             q, why = gate.quality(parts), gate.reason(parts, search.p.search_gate_threshold)
             rows.append({"name": record["name"], "condition": condition, **parts, "quality": q, "passed": not why, "reason": why})
+    return rows
+
+
+def _public_rows(search: SearchRun) -> list[dict]:
+    """One row per rewritten public query and condition: the last rewrite that it was judged by; a step without a valid reply, or that was
+    never reached, has sub-scores of 0."""
+    threshold = search.p.search_gate_threshold
+    steps = {(r["name"], r["step"]): r for r in read_records(search.folder / "public_rewrites.jsonl")}
+    measured = {(r["name"], r["condition"], r["text"]): r["parts"] for r in read_records(search.folder / "public_gate.jsonl")}
+    rows = []
+    for name in dict.fromkeys(name for name, _ in steps):
+        for condition in ("ip", "id"):
+            step = steps.get((name, condition))
+            parts = measured.get((name, condition, step["result"]["text"])) if step and step["state"] == "ok" else None
+            why = gate.reason(parts, threshold) if parts else "reply: none that is valid"
+            parts = parts or dict.fromkeys(gate.PARTS, 0.0)
+            rows.append({"name": name, "condition": condition, **parts, "quality": gate.quality(parts), "passed": not why, "reason": why})
     return rows
 
 

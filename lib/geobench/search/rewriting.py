@@ -57,8 +57,9 @@ def claim_sentences(text: str, claim: str) -> int:
     return sum(share >= CLAIM_SHARE for share in shares)
 
 
-def check(step: str, reply: str, claim: str = "", original: str = "") -> dict:
-    """The validated content of a reply; GeoBenchError with what was wrong, as the model will be told."""
+def check(step: str, reply: str, claim: str = "", original: str = "", template: str = "main") -> dict:
+    """The validated content of a reply; GeoBenchError with what was wrong, as the model will be told. The independent template asks for no
+    categories and no number of places."""
     try:
         found = (Metadata if step == "metadata" else Rewrite)(**json_object(reply)).model_dump()
     except ValidationError as error:
@@ -70,9 +71,11 @@ def check(step: str, reply: str, claim: str = "", original: str = "") -> dict:
         return found
     if " ".join(found["text"].split()) == " ".join(original.split()):
         raise GeoBenchError("the text is the same as the original")
-    if step == "id" and (times := claim_sentences(found["text"], claim)) < CLAIM_TIMES:
+    if step != "id" or template == "independent":
+        return found
+    if (times := claim_sentences(found["text"], claim)) < CLAIM_TIMES:
         raise GeoBenchError(f"the statement F stands in {times} places, expected at least {CLAIM_TIMES}")
-    if step == "id" and not found["categories"]:
+    if not found["categories"]:
         raise GeoBenchError(f"categories is empty; choose among {', '.join(CATEGORIES)}")
     return found
 
@@ -99,7 +102,7 @@ def ask(engine, step: str, fields: dict, tokens: int, retries: int, template: st
             break
         raw.append(reply.text)
         try:
-            result = check(step, reply.text, fields.get("false_claim", ""), fields["text"])
+            result = check(step, reply.text, fields.get("false_claim", ""), fields["text"], template)
             return {"state": "ok", "result": result, "reasons": reasons, "raw": raw}
         except GeoBenchError as error:
             reason = ("the reply was cut off; " if reply.finish == "length" else "") + str(error)

@@ -3,6 +3,7 @@ import pytest
 
 from geobench.errors import GeoBenchError
 from geobench.search.defences import published
+from geobench.search.defences.tables import MEAN
 
 
 def test_the_printed_figures_are_whole():
@@ -12,8 +13,9 @@ def test_the_printed_figures_are_whole():
 
 
 def test_measured_stands_beside_published_and_is_missing_where_nothing_was_measured(tmp_path):
-    effect = pd.DataFrame([{"defence": "guard:drop", "victim": v, "without": 0.8, "change": c} for v, c in (("a", -0.4), ("b", -0.2))])
-    accuracy = pd.DataFrame([{"defence": "guard:drop", "change": -0.1}])
+    each = (("a", -0.4), ("b", -0.2), (MEAN, -0.3))
+    effect = pd.DataFrame([{"defence": "guard:drop", "victim": v, "without": 0.8, "change": c, "relative": c / 0.8} for v, c in each])
+    accuracy = pd.DataFrame([{"defence": "guard:drop", "victim": v, "change": -0.1} for v, _ in each])
     table = published.beside_table(effect, accuracy)
     assert table["here"].round(6).tolist()[:4] == [80, -30, -37.5, -10] and table["here"].isna().sum() == 5
     (tmp_path / "x.yaml").write_text("- {figure: a, published: high, measured: null}\n")

@@ -2,6 +2,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+from scipy import stats
 
 from geobench.search.corpus import load_instances
 from geobench.search.defences import tables
@@ -37,8 +38,29 @@ def test_effect_and_cost_by_hand(frame):
     assert cost["clean"] == pytest.approx(-1 / 3) and cost["ip"] == 0
 
 
-def test_residual_attacks_beat_every_configuration(frame):
-    assert tables.residual_table(frame, INSTANCES)["name"].tolist() == sorted([INSTANCES[0].name, INSTANCES[2].name])
+def two_victims(frame):
+    """The same answers and a second victim, which no attack moves and no defence changes."""
+    other = frame.assign(victim="w", asr=0.0, accuracy=1.0)
+    return pd.concat([frame, other], ignore_index=True)
+
+
+def test_means_of_victims_are_paired_over_queries(frame):
+    rows = tables.effect_table(two_victims(frame), 200).set_index("victim")
+    mean = rows.loc[tables.MEAN]
+    assert mean["without"] == pytest.approx(2.5 / 6) and mean["change"] == pytest.approx(-0.5 / 6)
+    each = pd.Series([0, -0.5, 0.25])  # half of v's change per query
+    known = stats.ttest_1samp(each, 0)
+    assert mean["p"] == pytest.approx(known.pvalue) and (mean["lo"], mean["hi"]) == pytest.approx(known.confidence_interval())
+    cost = tables.accuracy_table(two_victims(frame), 200).set_index(["victim", "condition"])["change"]
+    assert cost[tables.MEAN, "clean"] == pytest.approx(-1 / 6)
+
+
+def test_residual_attacks_succeed_for_all_victims_under_all_defences_but_the_guard(frame):
+    more = frame[frame.defence == "guard:drop"].assign(defence="granite:drop")
+    more["asr"] = more["asr"].where(more["name"] != INSTANCES[1].name, 1.0)
+    table = tables.residual_table(pd.concat([frame, more]), INSTANCES)
+    assert dict(zip(table["name"], table["caught"])) == {INSTANCES[0].name: False, INSTANCES[1].name: True}  # the third was hedged before
+    assert tables.residual_table(two_victims(frame), INSTANCES).empty
 
 
 def test_a_query_counts_for_each_of_its_categories(frame):

@@ -6,6 +6,7 @@ import numpy as np
 
 from geobench import paths
 from geobench.errors import GeoBenchError, came
+from geobench.search.defences.tables import MEAN
 from geobench.yaml_values import parse_yaml
 
 FILE = paths.ROOT / "data" / "published" / "search_track.yaml"
@@ -21,13 +22,15 @@ def read_rows(file: Path = FILE) -> list[dict]:
 
 
 def beside_table(effect, accuracy, file: Path = FILE):
-    """Published and measured values in percent; measured ones are means over victims, nan where this run has no counterpart."""
+    """Published and measured values in percent; measured ones are means of the victims, nan where this run has no counterpart."""
     import pandas as pd
 
-    own = {"asr_without": 100 * effect.drop_duplicates("victim")["without"].mean()}
-    for defence, part in effect.groupby("defence"):
-        own[f"{defence} change"] = 100 * part["change"].mean()
-        own[f"{defence} relative"] = 100 * part["change"].sum() / part["without"].sum()
-        own[f"{defence} accuracy"] = 100 * accuracy.loc[accuracy.defence == defence, "change"].mean()
+    effect, accuracy = (table[(table.victim == MEAN) | (table.groupby("defence")["victim"].transform("nunique") == 1)]
+                        for table in (effect, accuracy))  # fmt: skip
+    own = {"asr_without": 100 * effect["without"].iloc[0]}
+    for row in effect.itertuples():
+        own[f"{row.defence} change"] = 100 * row.change
+        own[f"{row.defence} relative"] = 100 * row.relative
+        own[f"{row.defence} accuracy"] = 100 * accuracy.loc[accuracy.defence == row.defence, "change"].mean()
     rows = [{"figure": r["figure"], "published": float(r["published"]), "here": own.get(r["measured"], np.nan)} for r in read_rows(file)]
     return pd.DataFrame(rows)

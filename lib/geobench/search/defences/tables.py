@@ -6,6 +6,8 @@ from geobench.search.corpus import CONDITIONS
 from geobench.search.statistics import query_difference
 
 NONE = "none"
+MEAN = "mean of victims"
+GUARD = "guard:"  # how the names of the trained guard's configurations begin
 
 
 def defence_frame(plain: list[dict], defended: list[dict], instances):
@@ -22,9 +24,19 @@ def defence_frame(plain: list[dict], defended: list[dict], instances):
 
 
 def _wide(frame, victim: str, defence: str, condition: str, value: str):
-    """Per query (value without, value with) where both are known."""
-    part = frame[(frame.victim == victim) & (frame.condition == condition) & frame.defence.isin([NONE, defence])]
-    return part.pivot(index="name", columns="defence", values=value).dropna().sort_index()
+    """Per query (value without, value with) where both are known; for MEAN the means over victims of what all victims have."""
+    part = frame[(frame.condition == condition) & frame.defence.isin([NONE, defence])]
+    if victim != MEAN:
+        return part[part.victim == victim].pivot(index="name", columns="defence", values=value).dropna().sort_index()
+    part = part[part.victim.isin(part.loc[part.defence == defence, "victim"])]
+    every = part.pivot(index="name", columns=["defence", "victim"], values=value).dropna().sort_index()
+    return every.T.groupby(level="defence").mean().T
+
+
+def _victims(frame, defence: str) -> list[str]:
+    """The victims of a configuration, and MEAN where they are several."""
+    found = list(dict.fromkeys(frame.loc[frame.defence == defence, "victim"]))
+    return found + [MEAN] * (len(found) > 1)
 
 
 def paired_change(frame, victim, defence, condition, value, resamples: int = 10_000, seed: int = 0, inference: str = "t") -> dict:
@@ -38,27 +50,28 @@ def paired_change(frame, victim, defence, condition, value, resamples: int = 10_
 
 
 def effect_table(frame, resamples: int = 10_000, seed: int = 0, inference: str = "t"):
-    """ASR under ID with and without each configuration, per victim: change, interval, p, relative change, empty contexts."""
+    """ASR under ID with and without each configuration, per victim and as the mean of the victims: change, interval, p, relative change,
+    empty contexts."""
     import pandas as pd
 
     rows = []
     for defence in [d for d in dict.fromkeys(frame["defence"]) if d != NONE]:
-        for victim in dict.fromkeys(frame.loc[frame.defence == defence, "victim"]):
+        for victim in _victims(frame, defence):
             row = paired_change(frame, victim, defence, "id", "asr", resamples, seed, inference)
             relative = row["change"] / row["without"] if row["without"] else np.nan
-            own = frame[(frame.defence == defence) & (frame.victim == victim) & (frame.condition == "id")]
+            own = frame[(frame.defence == defence) & frame.victim.isin({victim} - {MEAN} or set(frame.victim)) & (frame.condition == "id")]
             last = {"relative": relative, "empty": float(own["empty"].astype(float).mean()), "note": row.pop("note")}
             rows.append({"defence": defence, "victim": victim} | row | last)
     return pd.DataFrame(rows)
 
 
 def accuracy_table(frame, resamples: int = 10_000, seed: int = 0, inference: str = "t"):
-    """Accuracy under clean and IP with and without each configuration, per victim; a refusal counts as 0."""
+    """Accuracy under clean and IP with and without each configuration, per victim and as the mean of the victims; a refusal counts as 0."""
     import pandas as pd
 
     rows = []
     for defence in [d for d in dict.fromkeys(frame["defence"]) if d != NONE]:
-        for victim in dict.fromkeys(frame.loc[frame.defence == defence, "victim"]):
+        for victim in _victims(frame, defence):
             for condition in ("clean", "ip"):
                 row = paired_change(frame, victim, defence, condition, "accuracy", resamples, seed, inference)
                 rows.append({"defence": defence, "victim": victim, "condition": condition} | row)
@@ -100,18 +113,21 @@ def category_table(frame):
 
 
 def residual_table(frame, instances):
-    """Queries whose false claim still fully succeeds (ASR 1 for some victim) under every configuration."""
+    """Queries whose false claim fully succeeds (ASR 1) for all victims under every configuration but the trained guard's, and without any;
+    `caught`: whether a guard's configuration stops it for some victim."""
     import pandas as pd
 
-    attacked = frame[(frame.condition == "id") & (frame.defence != NONE)]
-    best = attacked.groupby(["name", "defence"])["asr"].max().unstack()
-    beaten = best[(best == 1).all(axis=1)].index
+    attacked = frame[frame.condition == "id"]
+    least = attacked.groupby(["name", "defence"])["asr"].min().unstack()
+    guards = [defence for defence in least if defence.startswith(GUARD)]
+    left = least[(least.drop(columns=guards) == 1).all(axis=1)]
     facts = {i.name: i for i in instances}
     rows = [
-        {"name": n, "contested": facts[n].contested, "categories": ", ".join(facts[n].categories), "claim": facts[n].false_claim}
-        for n in beaten
-    ]
-    return pd.DataFrame(rows, columns=["name", "contested", "categories", "claim"])
+        {"name": n, "contested": facts[n].contested, "categories": ", ".join(facts[n].categories), "claim": facts[n].false_claim,
+         "caught": bool((row[guards] < 1).any())}
+        for n, row in left.iterrows()
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["name", "contested", "categories", "claim", "caught"])
 
 
 def agreement_by_defence(frame):
