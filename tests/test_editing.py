@@ -6,6 +6,7 @@ from geobench import catalog, paths, run
 from geobench.catalog import Selected
 from geobench.editing import make_edits
 from geobench.params import load
+from geobench.records import read_fingerprint
 
 
 @pytest.fixture
@@ -76,3 +77,15 @@ def test_a_method_may_name_its_model():
     assert named(p, "tap__qwen2.5-14b") == ("tap__qwen2.5-14b", "tap", "qwen2.5-14b")
     assert named(p, "fluency") == ("fluency__smollm2-135m", "fluency", "smollm2-135m")
     assert named(p, "injection") == ("injection", "injection", None)
+
+
+def test_edits_of_all_kinds_of_knowledge_stand_side_by_side(work):
+    made = make_edits(work, ["sts", "sts@own", "sts@deployed", "random_search@own"])
+    name = made[0].removeprefix("sts__")
+    assert made == [f"sts__{name}", f"sts@own__{name}", f"sts@deployed__{name}", f"random_search@own__{name}"]
+    known = {v: read_fingerprint(work.folder / "edits" / f"{v}.jsonl") for v in made}
+    told = [[known[v][key] for key in ("optimisation_prompt", "objective", "selection")] for v in made]
+    assert told == [["deployed", "attention", "held_out"], ["own", "target", "objective"], ["deployed", "target", "held_out"],
+                    ["own", "target", "objective"]]  # fmt: skip
+    found = work.edits()
+    assert [[row["method"] for row in found[v]] for v in made] == [["sts"] * 2] * 3 + [["random_search"] * 2]

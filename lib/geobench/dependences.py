@@ -36,7 +36,7 @@ class Flow:
 def _edits(*groups: str) -> tuple[str, ...]:
     """The edits that a notebook makes: `METHOD.jsonl` and `METHOD__MODEL.jsonl`."""
     methods = [method for method, group in METHODS.items() if group in groups] + ["external"] * ("controls" in groups)
-    return tuple(f"edits/{method}{rest}.jsonl" for method in methods for rest in ("", "__*"))
+    return tuple(f"edits/{method}{rest}.jsonl" for method in methods for rest in ("", "__*", "@*"))
 
 
 FLOWS = {

@@ -33,6 +33,10 @@ TABLES = {
     "table_08_passes_filter": ("What passes the filter: flag rate, residual NRG, promoted and passed.", (RANKS, SCORES)),
     "table_09_rewrites": ("All rewrites.", (EDITS, RANKS, SCORES)),
     "table_10_models": ("Attacker and rewriter ablation: one method under several models.", (EDITS, RANKS)),
+    "table_10_knowledge": (
+        "White-box methods by what their search saw of the ranker: its own prompt alone, a paraphrase, the deployed prompt, the read-out; "
+        "gain over the weakest of these.", (EDITS, RANKS),
+    ),
     "table_11_per_dataset": ("Results per data set under the main ranker.", (RANKS,)),
     "table_12_settings": ("Models, hyper-parameters, prompts and budgets, as the records say.", (EDITS, RANKS, SCORES)),
     "table_13_sources": ("Record files behind each table and figure of notebooks 02 to 08.", (CLEAN, EDITS, RANKS, SCORES)),
@@ -64,7 +68,7 @@ FIGURES = {
 
 INTERVALS = ("table_02_main", "table_04_scripts", "table_04_published_ranks", "table_06_contrasts", "table_08_passes_filter",
              "table_09_rewrites", "table_10_models", "table_11_per_dataset", "table_17_all_contrasts", "table_18_auroc", "fig_tradeoff",
-             "fig_gain", "fig_gain_datasets")  # fmt: skip
+             "fig_gain", "fig_gain_datasets", "table_10_knowledge")  # fmt: skip
 ADJUSTED = ("table_06_contrasts", "table_17_all_contrasts", "fig_contrasts")
 
 

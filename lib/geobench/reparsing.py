@@ -17,6 +17,7 @@ from geobench.locking import FolderLock
 from geobench.records import read_fingerprint, read_records
 from geobench.reproduce import folder_of
 from geobench.tables import put
+from geobench.variants import method_of
 
 PARSERS = (
     "parsing", "matching", "reply_rows", "rankers/structure", "engines/reply", "attacks/base", "attacks/rewrites", "search/context",
@@ -83,7 +84,7 @@ def _readers(folder: Path) -> Iterator[tuple[Path, Callable[[dict], dict]]]:
         if ranker.get("read_out") == "generate" and "window" not in ranker:
             yield file, partial(_ranking, ranker, lists)
     for file in sorted(folder.glob("edits/*.jsonl")):
-        method = file.stem.split("__")[0]
+        method = method_of(file.stem)
         if method == "zero_shot" or METHODS.get(method) == "rewrites":
             yield file, partial(_edit, method, lists)
     shown = folder / "search" / "contexts.jsonl"

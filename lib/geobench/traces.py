@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from geobench import stats
+from geobench.variants import method_of
 
 UNIT = ["variant", "dataset", "list", "target", "restart", "row"]
 
@@ -58,7 +59,7 @@ def control_table(edits: Iterable[dict], resamples: int = 5000, seed: int = 0, i
 
     edits = [edit for edit in edits if edit.get("tokens")]
     finals, rows = _finals(edits), []
-    for name, other in ((n, finals[c]) for n in finals for c in finals if c.split("__") == ["random_search", *n.split("__")[1:]]):
+    for name, other in ((n, finals[c]) for n in finals if (c := n.replace(method_of(n), "random_search", 1)) in finals):
         mine = finals[name].merge(other, on=UNIT[1:4], suffixes=("", "_random"))
         if name.startswith("random_search") or mine.empty:
             continue
