@@ -155,11 +155,9 @@ def chosen(trace: list[dict], selection: str) -> dict:
     tested = [row for row in trace if "ranks" in row]
     if selection == "last":
         return tested[-1]
-    if selection == "objective":
-        return min(reversed(tested), key=lambda row: row["objective"])
     if selection == "released":
         return min(tested, key=lambda row: row["ranks"][0])
-    return min(reversed(tested), key=lambda row: row["mean_rank"])
+    return min(reversed(tested), key=lambda row: row["objective" if selection == "objective" else "mean_rank"])
 
 
 def _file(folder: Path, problem: Problem) -> Path:
