@@ -29,7 +29,7 @@ class Clock:
 
 
 def library(engine, jobs, tokens: int) -> Measured:
-    """What a run does: GenerateRanker with shared beginnings, early stop and batches."""
+    """What a run does: GenerateRanker with shared beginnings and batches."""
     from geobench.engines.beginnings import Beginnings
     from geobench.rankers.generate import GenerateRanker
 
@@ -41,9 +41,8 @@ def library(engine, jobs, tokens: int) -> Measured:
     return found
 
 
-def transformers(engine, jobs, tokens: int, batch: int, chosen: list[int]) -> tuple[Measured, int]:
-    """The model's own `generate` on the chosen jobs, alone (batch 1) or left-padded in groups of like length; and how many ranks
-    the early stop changes: replies are parsed as the library cuts them, and once whole."""
+def transformers(engine, jobs, tokens: int, batch: int, chosen: list[int]) -> Measured:
+    """The model's own `generate` on the chosen jobs, alone (batch 1) or left-padded in groups of like length."""
     import torch
 
     from geobench.rankers.generate import GenerateRanker
@@ -51,7 +50,7 @@ def transformers(engine, jobs, tokens: int, batch: int, chosen: list[int]) -> tu
     ranker, model, pad = GenerateRanker("generate", engine, tokens), engine.model, engine.tokenizer.pad_token_id
     asks = [(n, k, engine.encode_chat(ranker.messages(jobs[n], order))) for n in chosen for k, order in enumerate(jobs[n].orders)]
     asks.sort(key=lambda ask: len(ask[2]))
-    found, changed = Measured(), 0
+    found = Measured()
     for start in range(0, len(asks), batch):
         group = asks[start : start + batch]
         width = max(len(ids) for *_, ids in group)
@@ -61,25 +60,19 @@ def transformers(engine, jobs, tokens: int, batch: int, chosen: list[int]) -> tu
             out = model.generate(input_ids=ids, attention_mask=mask, max_new_tokens=tokens, do_sample=False, pad_token_id=pad)
         found.seconds, found.processor = found.seconds + clock.seconds, found.processor + clock.processor
         for (n, k, _), row in zip(group, out[:, width:].tolist()):
-            whole, cut = (_ranks(ranker, jobs[n], k, row, stop) for stop in (False, True))
-            found.ranks[n, k], changed = cut, changed + (whole != cut)
-    return found, changed
+            found.ranks[n, k] = _ranks(ranker, jobs[n], k, row)
+    return found
 
 
-def _ranks(ranker, job, k: int, tokens: list[int], stop: bool) -> list[int]:
+def _ranks(ranker, job, k: int, tokens: list[int]) -> list[int]:
     from dataclasses import replace
 
     from geobench.engines.reply import Reply
-    from geobench.rankers.generate import enough
 
-    decode, size, end = ranker.engine.tokenizer.decode, len(job.orders[k]), ranker.engine.tokenizer.eos_token_id
+    end = ranker.engine.tokenizer.eos_token_id
     written = tokens[: tokens.index(end)] if end in tokens else tokens
     finish = "stop" if end in tokens else "length"
-    for n in range(1, len(written)) if stop else ():
-        if enough(decode(written[:n]), size):
-            written, finish = written[:n], "stop"
-            break
-    text = decode(written, skip_special_tokens=True, clean_up_tokenization_spaces=False).strip()
+    text = ranker.engine.tokenizer.decode(written, skip_special_tokens=True, clean_up_tokenization_spaces=False).strip()
     return ranker._ranking(replace(job, orders=(job.orders[k],)), [Reply(text, finish, 0, 0)]).ranks[0]
 
 

@@ -101,9 +101,9 @@ def generate(asked) -> int:
     ways.library(engine, work[:1], 2)  # warm up
     found = {"library": ways.library(engine, work, asked.tokens)}
     print(found["library"].per_ranking(), file=sys.stderr, flush=True)
-    found["lone"], changed = ways.transformers(engine, work, asked.tokens, 1, sample)
+    found["lone"] = ways.transformers(engine, work, asked.tokens, 1, sample)
     print(found["lone"].per_ranking(), file=sys.stderr, flush=True)
-    found["padded"], _ = ways.transformers(engine, work, asked.tokens, asked.batch, sample)
+    found["padded"] = ways.transformers(engine, work, asked.tokens, asked.batch, sample)
     print(found["padded"].per_ranking(), file=sys.stderr, flush=True)
     if asked.vllm:
         found["vllm"] = ways.under_vllm(asked.vllm, __file__, sys.argv[1:])
@@ -115,7 +115,6 @@ def generate(asked) -> int:
     places = [job.orders[0].index(job.target - 1) + 1 for job in work if job.target]
     row = {"datasets": datasets, "lists": len(chosen), "edited rankings": len(edited) * asked.orders, "places": places}
     row |= {"per ranking": rows, "ratios": {k: round(v, 2) for k, v in ratios.items()}, "ranks that differ": differ}
-    row["ranks that the early stop changes"] = changed
     print(json.dumps(row))
     return int(differ["lone"] + differ["padded"] > 0 or ratios["lone"] < 3 or ratios["padded"] < 2 or ratios["naive whole run"] < 6)
 

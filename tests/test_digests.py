@@ -3,7 +3,7 @@
 import pytest
 
 from geobench import paths
-from geobench.digests import digest, files, outputs
+from geobench.digests import digest, files, intact, outputs, seal
 from geobench.params import load
 
 
@@ -77,6 +77,36 @@ def test_an_own_list_counts(tmp_path, monkeypatch):
     assert digest(params, tmp_path / "run", "01_data") != before
 
 
+@pytest.mark.parametrize("file", ["nouns.yaml", "sources.yaml"])
+def test_a_changed_query_noun_and_a_changed_pin_count(tmp_path, monkeypatch, file):
+    params = load("smoke")
+    monkeypatch.setattr(paths, "EMBEDDED", tmp_path)
+    monkeypatch.setattr(paths, "SOURCES", tmp_path / "sources.yaml")
+    (tmp_path / file).write_text('"kitchen/chef knife": "chef knife"')
+    before = digest(params, tmp_path / "run", "01_data")
+    (tmp_path / file).write_text('"kitchen/chef knife": "knife"')
+    assert digest(params, tmp_path / "run", "01_data") != before
+
+
+def test_weights_trained_again_into_the_same_folder_count_where_they_are_used(tmp_path):
+    name, weights = f"path:{tmp_path}:attention", tmp_path / "model.safetensors"
+    params = load("smoke", {"rankers": [name], "main_ranker": name, "judge": f"path:{tmp_path}"})
+    used = ("05_ranking", "06_detection", "09_evaluation_ladder", "04_rewrites", "07_statistics")
+    made = {}
+    for text in ("one", "two"):
+        weights.write_text(text)
+        made[text] = {notebook: digest(params, tmp_path / "run", notebook) for notebook in used}
+    assert [made["one"][n] != made["two"][n] for n in used] == [True, True, False, False, False]
+
+
+def test_a_trained_guards_weights_count(tmp_path):
+    params, weights = load("smoke", {"search_guard_folder": str(tmp_path)}), tmp_path / "model.safetensors"
+    weights.write_text("one")
+    before = digest(params, tmp_path / "run", "14_defences")
+    weights.write_text("two")
+    assert digest(params, tmp_path / "run", "14_defences") != before
+
+
 def test_a_notebooks_outputs_are_what_it_wrote_and_the_records_that_it_left_complete(tmp_path):
     for name in ("tables/old.csv", "edits/sts.jsonl", "edits/.checkpoints/sts/x", "ranks/bm25/sts.jsonl", "status.json"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -86,6 +116,24 @@ def test_a_notebooks_outputs_are_what_it_wrote_and_the_records_that_it_left_comp
     (tmp_path / "tables/new.csv").write_text("2")
     assert outputs("01_data", before, files(tmp_path)) == ["tables/new.csv"]
     assert outputs("02_white_box", before, files(tmp_path)) == ["edits/sts.jsonl", "tables/new.csv"]
+
+
+def test_an_output_that_was_overwritten_is_no_longer_the_notebooks(tmp_path):
+    for name in ("tables/main.csv", "edits/tap.jsonl", "notebooks/05_ranking.ipynb", "search/embeddings.npz", "catalog.jsonl"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("one")
+    made = sorted(files(tmp_path))
+    kept = {"outputs": made, "sealed": seal(tmp_path, made)}
+    assert sorted(kept["sealed"]) == ["catalog.jsonl", "tables/main.csv"] and intact(tmp_path, kept)
+    for name in ("edits/tap.jsonl", "notebooks/05_ranking.ipynb", "search/embeddings.npz"):  # records grow, and refuse other conditions
+        (tmp_path / name).write_text("two")
+    assert intact(tmp_path, kept) and intact(tmp_path, {})
+    for name in kept["sealed"]:
+        (tmp_path / name).write_text("two")
+        assert not intact(tmp_path, kept)
+        (tmp_path / name).write_text("one")
+    (tmp_path / "edits/tap.jsonl").unlink()
+    assert not intact(tmp_path, kept)
 
 
 def test_what_another_notebook_writes_at_the_same_time_is_not_counted(tmp_path):

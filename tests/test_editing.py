@@ -6,6 +6,7 @@ from geobench import catalog, paths, run
 from geobench.catalog import Selected
 from geobench.editing import make_edits
 from geobench.params import load
+from geobench.records import read_fingerprint
 
 
 @pytest.fixture
@@ -57,13 +58,13 @@ def test_a_checkpoint_is_resumed_only_under_its_own_parameters(work, monkeypatch
 
 
 def test_force_clears_checkpoints(work, tmp_path):
-    from geobench import runner
+    from geobench.clearing import clear
 
     file = work.folder / "edits" / ".checkpoints" / "sts__m" / "x" / "1.safetensors"
     file.parent.mkdir(parents=True)
     for kept in (file, work.folder / "edits" / "sts__m.jsonl", work.folder / "edits" / "fluency__m.jsonl"):
         kept.write_text("")
-    runner._clear(runner.Plan("smoke", "r", work.params, ["02_white_box"], force=True))
+    clear(work.folder, ["02_white_box"])
     assert sorted(f.name for f in (work.folder / "edits").rglob("*") if f.is_file()) == ["fluency__m.jsonl"]
 
 
@@ -76,3 +77,15 @@ def test_a_method_may_name_its_model():
     assert named(p, "tap__qwen2.5-14b") == ("tap__qwen2.5-14b", "tap", "qwen2.5-14b")
     assert named(p, "fluency") == ("fluency__smollm2-135m", "fluency", "smollm2-135m")
     assert named(p, "injection") == ("injection", "injection", None)
+
+
+def test_edits_of_all_kinds_of_knowledge_stand_side_by_side(work):
+    made = make_edits(work, ["sts", "sts@own", "sts@deployed", "random_search@own"])
+    name = made[0].removeprefix("sts__")
+    assert made == [f"sts__{name}", f"sts@own__{name}", f"sts@deployed__{name}", f"random_search@own__{name}"]
+    known = {v: read_fingerprint(work.folder / "edits" / f"{v}.jsonl") for v in made}
+    told = [[known[v][key] for key in ("optimisation_prompt", "objective", "selection")] for v in made]
+    assert told == [["deployed", "attention", "held_out"], ["own", "target", "objective"], ["deployed", "target", "held_out"],
+                    ["own", "target", "objective"]]  # fmt: skip
+    found = work.edits()
+    assert [[row["method"] for row in found[v]] for v in made] == [["sts"] * 2] * 3 + [["random_search"] * 2]

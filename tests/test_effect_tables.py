@@ -25,6 +25,18 @@ def test_main_table_joins_effect_and_detection(data):
     assert table.loc["tap__m", "threat"] == "black-box" and (table["flag_either"] >= table[["flag_keyword"]].max(axis=1)).all()
 
 
+def test_other_levels_than_the_papers_are_measured_beside_it(study):
+    from geobench.metrics import per_target
+
+    clean = {"dataset": "d", "list": "l", "target": None, "orders": [[1, 2, 3]], "ranks": [[1, 2, 3]]}
+    edits = [{"variant": "tap__m", "dataset": "d", "list": "l", "target": 3, "orders": [[1, 2, 3]], "ranks": [2]}]
+    made = per_target([clean], edits, "m", levels=(0.5,))
+    scores = study.scores().query("list == 'l1' and dataset == 'a' and target == 1 and variant in ('tap__m', 'original')")
+    scores = scores.assign(dataset="d", list="l", target=3)
+    row = tables.main_table(made, scores, standard_points(study.scores(), 0.1), study.params()).iloc[0]
+    assert row[["success@0.1", "success@0.5", "promote@0.1", "promote@0.5"]].tolist() == [0, 1, 0, 1]
+
+
 def test_main_contrasts_have_both_weights_and_the_right_sign(data):
     targets, scores, params = data
     chosen, pairs = tables.contrast_tables(targets, params)

@@ -146,7 +146,8 @@ def test_the_protocols_own_script_takes_the_runs_ranks(tmp_path, monkeypatch):
         records.append(head | {"target": None, "ranks": [[9] * len(one.list)] * len(orders)})
     first, second = (next(r for r in work.edits()["padding"] if r["target"] == t) for t in sorted(one.targets))
     with Records(folder / "padding.jsonl", shown) as records:
-        records.append(head | {"target": first["target"], "text_sha": run.sha(first["text"]), "ranks": [7] * len(orders)})
+        said = {"status": ["ok"] * len(orders), "replies": ["1. A"] * len(orders), "finish": ["stop"] * len(orders)}
+        records.append(head | {"target": first["target"], "text_sha": run.sha(first["text"]), "ranks": [7] * len(orders)} | said)
         records.append(head | {"target": second["target"], "text_sha": "of an older text", "ranks": [7] * len(orders)})
     with Records(folder / "injection.jsonl", shown | {"ranker": {"model": "another"}}) as records:
         text = next(r["text"] for r in work.edits()["injection"] if r["target"] == first["target"])
@@ -155,6 +156,7 @@ def test_the_protocols_own_script_takes_the_runs_ranks(tmp_path, monkeypatch):
     monkeypatch.setattr(Fixed, "rank", lambda self, jobs: rank(self, (asked.append((j.variant, j.target)) or j for j in jobs)))
     taken = scripts._records(SHARED)
     seven = [r for r in taken if r["ranks"] == [7] * len(orders)]
+    assert said.items() <= seven[0].items()  # so that they can be read again with the run's own
     assert [(r["variant"], r["target"]) for r in seven] == [("padding", first["target"])] and taken[0]["ranks"][0][0] == 9
     assert sorted(asked) == [("injection", t) for t in sorted(one.targets)] + [("padding", second["target"])]
     asked.clear()

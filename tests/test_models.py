@@ -28,6 +28,30 @@ def test_a_folder_is_a_model():
     assert (row.name, row.source, row.locator) == ("mine", "path", "/somewhere/mine")
 
 
+def test_a_folders_weights_are_known_by_their_content(tmp_path):
+    def revision():
+        return models.spec(f"path:{tmp_path}").identity()["revision"]
+
+    assert revision() is None
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "model.safetensors").write_bytes(b"one")
+    first = revision()
+    assert first == revision() and len(first) == 16
+    (tmp_path / "trainer.log").write_text("epoch 1")
+    assert revision() == first  # no loader reads it
+    (tmp_path / "model.safetensors").write_bytes(b"two")  # trained on, of the same size, into the same folder
+    assert revision() != first
+    (tmp_path / "model.safetensors").write_bytes(b"one")
+    assert revision() == first
+
+
+def test_a_relative_folder_is_the_checkouts():
+    from geobench import paths
+
+    assert models.spec("path:weights/mine").folder == paths.ROOT / "weights" / "mine"
+    assert models.spec("path:/somewhere/mine").folder.as_posix() == "/somewhere/mine"
+
+
 @pytest.mark.parametrize("row, message", [
     ("{weights: 'ftp:x'}", "weights must start with wheel:, hf:"),
     ("{dtype: float32}", "weights must start with"),

@@ -40,7 +40,7 @@ def test_what_may_not_be_served_is_kept_but_not_served_and_replaces_nothing_that
 
 
 def test_a_reply_and_its_cost_land_together_or_not_at_all(store):
-    with pytest.raises(sqlite3.IntegrityError):
+    with pytest.raises(GeoBenchError, match="could not write .NOT NULL constraint failed"):
         store.put(ASKED, REPLY, True, ("run", "mini", 1, 1, None))
     assert store.get(key_of(ASKED)) is None and store.spent("run") == 0
     store.put(ASKED, REPLY, True, ("run", "mini", 10, 2, 0.25))
@@ -145,6 +145,18 @@ def test_the_command_shows_exports_and_prunes(store, tmp_path, capsys):
     assert main(["replies", "prune"]) == 0 and "1 replies deleted" in capsys.readouterr().out
     assert main(["replies", "prune", "--model", "mini"]) == 0 and [r["asked"]["model"]["model"] for r in store.rows()] == ["maxi"]
     assert ReplyStore().spent("/runs/a") == 0.25  # what was paid stays known
+
+
+def test_a_store_that_another_process_writes_cannot_be_pruned_and_says_so(store):
+    store.put(ASKED, REPLY, False)
+    store._db.execute("pragma busy_timeout=10")
+    other = sqlite3.connect(store.file, isolation_level=None)
+    other.execute("begin immediate")
+    for act in (store.prune, lambda: store.pay("k", "run", "mini", 1, 1, 0.5)):
+        with pytest.raises(GeoBenchError, match=r"replies.sqlite: could not (prune|write) \(database is locked\)"):
+            act()
+    other.execute("rollback")
+    assert store.prune() == 1
 
 
 def test_no_store_yet(tmp_path, monkeypatch, capsys):

@@ -34,6 +34,13 @@ def test_real_notebooks_run_are_reused_and_refuse_other_parameters(tmp_path):
     (tmp_path / "r/tables/rankers.csv").unlink()
     table = runner.execute(runner.plan("smoke", SMALL, "r", ["01", "03", "05"]), say=lambda _: None)
     assert [r["state"] for r in table] == ["reused", "reused", "ran"] and (tmp_path / "r/tables/rankers.csv").exists()
+    row = tmp_path / "r/tables/rankers.csv"
+    mine, catalog = row.read_text(), (tmp_path / "r/catalog.jsonl").read_text()
+    row.write_text(mine.replace("bm25", "other"))  # as by notebook 05 opened by hand with other parameters
+    (tmp_path / "r/catalog.jsonl").write_text(catalog.replace('"targets": [', '"targets": [1, '))  # and 01
+    by_hand = runner.execute(runner.plan("smoke", SMALL, "r", ["01", "03", "05"]), say=lambda _: None)
+    assert [r["state"] for r in by_hand] == ["ran", "reused", "ran"]
+    assert row.read_text() == mine and (tmp_path / "r/catalog.jsonl").read_text() == catalog
     with pytest.raises(GeoBenchError, match="made with other parameters .orders: 3 -> 4"):
         runner.plan("smoke", SMALL | {"orders": 4}, "r")
     runner.plan("smoke", SMALL | {"batch_size": 1}, "r")

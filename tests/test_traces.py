@@ -47,24 +47,26 @@ def test_edits_without_a_trace_give_empty_tables():
         assert len(table) == 0
 
 
-def test_an_attack_is_paired_with_the_random_search_of_its_model():
+def test_an_attack_is_paired_with_the_random_search_of_its_model_by_the_suffixes_that_were_chosen():
+    """Chosen by held-out ranks, whatever the step and the start: objectives 2 against 4 and 3, ranks 2 against 3."""
     mine = [edit(n, [2.0, 1.0], {0: 4, 1: 2}) | {"suffix": "s1"} for n in (1, 2)]
-    other = [edit(n, [2.0, 2.0 - n], {0: 4, 1: 3}, (5, 0)) | {"suffix": "s0", "variant": "random_search__m"} for n in (1, 2, 3)]
+    other = [edit(n, [9.0, 4.0 - n], {0: 4, 1: 3}, (5, 0)) | {"suffix": "s1", "variant": "random_search__m"} for n in (1, 2, 3)]
     stranger = [e | {"variant": "random_search__x"} for e in other]
     (row,) = control_table([*mine, *other, *stranger], 100).to_dict("records")
-    assert (row["variant"], row["targets"], row["difference"], row["share_better"]) == ("sts__m", 2, 0.5, 0.0)  # -1 against -1 and -2
-    assert row["rank_difference"] == -2.0 and row["forward_ratio"] == 2.0  # ranks 2 against 4
+    assert (row["variant"], row["targets"], row["difference"], row["share_better"]) == ("sts__m", 2, -1.5, 1.0)
+    assert row["rank_difference"] == -1.0 and row["forward_ratio"] == 2.0
     assert len(control_table(mine)) == 0
 
 
-def test_of_several_rows_the_lowest_counts_and_of_a_suffix_tested_twice_its_best_rank():
-    def rows(change, ranks):
-        return [{"step": n, "row": row, "loss": 1.0, "objective": 3.0 + (change[row] if n else 0.0), "suffix": f"s{n}",
-                 "mean_rank": float(ranks[row])} for row in (0, 1) for n in (0, 1)]  # fmt: skip
+def test_a_method_of_many_rows_is_not_helped_by_the_best_objective_among_them():
+    """The row that became the edit counts: objective 5 against 3, though another row reached 1."""
 
-    head = {"dataset": "d", "list": "l", "target": 1, "suffix": "s1", "tokens": {"forward": 1, "backward": 0}}
-    mine = head | {"variant": "sts__m", "trace": rows((-1.0, -3.0), (2, 4))}
-    other = head | {"variant": "random_search__m", "trace": rows((-2.0, -0.5), (6, 3))}
+    def rows(objectives, ranks, suffixes):
+        return [{"step": 1, "row": n, "loss": 1.0, "objective": o, "suffix": s, "mean_rank": float(r)}
+                for n, (o, r, s) in enumerate(zip(objectives, ranks, suffixes))]  # fmt: skip
+
+    head = {"dataset": "d", "list": "l", "target": 1, "suffix": "a", "tokens": {"forward": 1, "backward": 0}}
+    mine = head | {"variant": "stealthrank__m", "trace": rows((5.0, 1.0), (2, 4), "ab")}
+    other = head | {"variant": "random_search__m", "trace": rows((3.0,), (3,), "a")}
     (row,) = control_table([mine, other], 100).to_dict("records")
-    assert row["difference"] == -1.0 and row["rank_difference"] == -1.0  # -3 against -2; ranks 2 against 3
-    assert row["share_better"] == 1.0
+    assert (row["difference"], row["rank_difference"], row["share_better"]) == (2.0, -1.0, 0.0)

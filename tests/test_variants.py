@@ -1,6 +1,7 @@
 import pandas as pd
 
 from geobench.attacks import METHODS
+from geobench.params import load
 from geobench.variants import FACTS, by_threat, method_of, methods_table, model_of, threat_of
 
 
@@ -13,7 +14,7 @@ def test_names():
 
 def test_every_method_says_what_it_may_do():
     assert set(METHODS) <= set(FACTS)
-    table = methods_table(["padding", "tap__m"])
+    table = methods_table(["padding", "tap__m"], load("smoke"))
     assert table["variant"].tolist() == ["tap__m", "padding"] and table["access to the ranker"].tolist() == ["rank of the target", "none"]
 
 

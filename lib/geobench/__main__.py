@@ -44,6 +44,8 @@ def _readers(commands) -> None:
     kept.add_argument("action", choices=["show", "export", "prune"])
     kept.add_argument("--model", metavar="NAME", help="only this model's (prune without it: those that are never served)")
     kept.add_argument("--to", metavar="FILE", help="where export writes JSON lines")
+    again = commands.add_parser("reparse", help="read a run's stored replies anew, without a model")
+    again.add_argument("--run", default="smoke", metavar="NAME", help="results folder (default: smoke)")
     guard = commands.add_parser("guard", help="scan a text file with a trained C-GEO Guard")
     guard.add_argument("file", metavar="FILE", help="text to scan, - for standard input")
     guard.add_argument("--run", default="smoke", metavar="NAME", help="results folder whose notebook 13 trained it (default: smoke)")
@@ -130,6 +132,11 @@ def _command(args) -> int:
         from geobench.replies import command
 
         print(*command(args.action, args.model, args.to), sep="\n")
+        return 0
+    if args.command == "reparse":
+        from geobench.reparsing import command
+
+        print(*command(args.run), sep="\n")
         return 0
     if args.command == "guard":
         from geobench.reproduce import run_folder

@@ -18,6 +18,7 @@ GUARD, DEFENDED = "search/guard/*", ("search/decisions/*.jsonl", "search/defende
 DRAWN = ("per_target.csv", *(f"tables/{name}.csv" for name in ("table_02_main", "table_03_spearman", "table_11_per_dataset",
                                                               "table_17_all_contrasts")))  # fmt: skip
 SCORED = ("scores.csv", "tables/table_07_calibration.csv")
+SHEETS = "search/annotation.*"  # for readers, who fill them in
 SHARED = (EMBEDDINGS, GRADES)  # work by content that several notebooks add to: what was made so far changes no result
 
 
@@ -35,7 +36,7 @@ class Flow:
 def _edits(*groups: str) -> tuple[str, ...]:
     """The edits that a notebook makes: `METHOD.jsonl` and `METHOD__MODEL.jsonl`."""
     methods = [method for method, group in METHODS.items() if group in groups] + ["external"] * ("controls" in groups)
-    return tuple(f"edits/{method}{rest}.jsonl" for method in methods for rest in ("", "__*"))
+    return tuple(f"edits/{method}{rest}.jsonl" for method in methods for rest in ("", "__*", "@*"))
 
 
 FLOWS = {
@@ -50,7 +51,7 @@ FLOWS = {
     "09_evaluation_ladder": Flow((CATALOG, EDITS, RANKS), ("ladder/*/*.jsonl",), 60, 2000),
     "10_released": Flow((), ("released_per_target.csv",), 10, 500),
     "11_search_data": Flow((), (*CORPUS, *PUBLIC, GATE, REWRITES, EMBEDDINGS), 60, 2000),
-    "12_search_answers": Flow((*CORPUS, EMBEDDINGS), (*ANSWERS, GRADES, EMBEDDINGS, "search/annotation.*"), 120, 2000),
+    "12_search_answers": Flow((*CORPUS, EMBEDDINGS), (*ANSWERS, GRADES, EMBEDDINGS, SHEETS), 120, 2000),
     "13_guard": Flow(CORPUS, (GUARD,), 120, 2900),
     "14_defences": Flow((*CORPUS, *ANSWERS, GRADES, GUARD, EMBEDDINGS), (*DEFENDED, EMBEDDINGS), 120, 2000),
     "15_search_statistics": Flow(

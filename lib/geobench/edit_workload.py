@@ -6,7 +6,7 @@ likely at every place; a backward pass counts as two forward ones. Layers that a
 
 import math
 
-from geobench.attacks import METHODS, entries, family, named
+from geobench.attacks import METHODS, entries, family, named, with_knowledge
 from geobench.attacks.base import Task
 from geobench.prompts import load_prompt, render
 from geobench.rankers import parse_name
@@ -35,7 +35,7 @@ def editing(params, chosen) -> list[Work]:
     found = []
     for variant, method, model in (named(params, entry) for entry in entries(params)):
         if METHODS[method] == "white_box":
-            found += _optimised(params, tasks, variant, method, model)
+            found += _optimised(with_knowledge(params, variant), tasks, variant, method, model)
         elif method == "tap":
             found += _trees(params, tasks, variant, model)
         elif METHODS[method] != "controls":

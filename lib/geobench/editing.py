@@ -25,7 +25,7 @@ def make_edits(run: Run, methods: Iterable[str]) -> list[str]:
     made, together = [named(run.params, entry) for entry in methods], {}
     expect({_file(run, variant): len(run.tasks) for variant, _, _ in made})
     for variant, method, model in made:
-        together.setdefault((attacks.METHODS[method], model), {})[method] = variant
+        together.setdefault((attacks.METHODS[method], model), {})[variant] = method
     for (group, model), variants in together.items():
         if group in TOGETHER:
             TOGETHER[group](run, model, variants)
@@ -38,7 +38,7 @@ def make_edits(run: Run, methods: Iterable[str]) -> list[str]:
 
 
 def _rewrite(run: Run, model: str, variants: dict[str, str]) -> None:
-    """All of a model's rewrites (method: variant) in one pass, so that prompts of several methods decode together."""
+    """All of a model's rewrites (variant: method) in one pass, so that prompts of several methods decode together."""
     from geobench.attacks import rewrites
     from geobench.models import open_model
 
@@ -49,10 +49,10 @@ def _rewrite(run: Run, model: str, variants: dict[str, str]) -> None:
         return rewrites.run(asked, open_model(model, batch_size=params.batch_size), params)
 
     with ExitStack() as stack:
-        books = {m: stack.enter_context(_book(run, v, identity)) for m, v in variants.items()}
-        todo = [(m, t) for m in variants for t in run.tasks if t.key() not in books[m].done]
+        books = {m: stack.enter_context(_book(run, v, identity)) for v, m in variants.items()}
+        todo = [(m, t) for m in books for t in run.tasks if t.key() not in books[m].done]
         for (method, task), (_, edit), seconds in run_units(params, work, todo, [model], lambda ask: _place(ask[1])):
-            books[method].append(_record(method, variants[method], task, edit, seconds))
+            books[method].append(_record(method, books[method].path.stem, task, edit, seconds))
 
 
 def _place(task) -> tuple:
@@ -64,33 +64,34 @@ def _models(model: str | None, ranker: str | None) -> list[str]:
     return [name for name in (model, ranker and parse_name(ranker)[0]) if name]
 
 
-def _optimise(run: Run, model: str, methods: dict[str, str]) -> None:
-    """All of a model's white-box attacks (method: variant), list by list, so that they share the clean prompts of one list."""
+def _optimise(run: Run, model: str, variants: dict[str, str]) -> None:
+    """All of a model's white-box attacks (variant: method), list by list, so that they share the clean prompts of one list."""
     from geobench.attacks import optimise
     from geobench.models import open_model
 
-    params, modules = run.params, {method: import_module(f"geobench.attacks.{method}") for method in methods}
-    ranked = {"ranker": ranker_identity(params.optimisation_ranker)}
-    ranked |= heads.identity(spec(model)) if params.objective == "attention" else {}
-    known = {m: spec(model).identity() | ranked | optimise.identity(module, params) for m, module in modules.items()}
+    params, under = run.params, {variant: attacks.with_knowledge(run.params, variant) for variant in variants}
+    shown = spec(model).identity() | {"ranker": ranker_identity(params.optimisation_ranker)}
+    known = {v: shown | optimise.identity(import_module(f"geobench.attacks.{method}"), under[v]) for v, method in variants.items()}
+    for variant in variants:
+        known[variant] |= heads.identity(spec(model)) if under[variant].objective == "attention" else {}
     texts, kept = catalog.catalog_sha(run.selected), run.folder / "edits" / CHECKPOINTS
     # a checkpoint is only ever resumed under the identity that it was made under
-    folders = {m: kept / variant / sha(json.dumps([texts, known[m]], sort_keys=True)) for m, variant in methods.items()}
+    folders = {v: kept / v / sha(json.dumps([texts, known[v]], sort_keys=True)) for v in variants}
 
     def work(asked):
         engine, clean = open_model(model, batch_size=params.batch_size), {}
         ranker = open_ranker(params.optimisation_ranker, params.batch_size)
-        for method, group in groupby(asked, lambda ask: ask[0]):
-            module = import_module(f"geobench.attacks.{method}")
-            yield from optimise.run(module, (task for _, task in group), engine, ranker, params, folders[method], clean)
+        for variant, group in groupby(asked, lambda ask: ask[0]):
+            module = import_module(f"geobench.attacks.{variants[variant]}")
+            yield from optimise.run(module, (task for _, task in group), engine, ranker, under[variant], folders[variant], clean)
 
     with ExitStack() as stack:
-        books = {m: stack.enter_context(_book(run, v, known[m])) for m, v in methods.items()}
+        books = {v: stack.enter_context(_book(run, v, known[v])) for v in variants}
         lists = [list(tasks) for _, tasks in groupby(run.tasks, lambda task: task.list.key)]
-        todo = [(m, task) for tasks in lists for m in methods for task in tasks if task.key() not in books[m].done]
+        todo = [(v, task) for tasks in lists for v in variants for task in tasks if task.key() not in books[v].done]
         models = _models(model, params.optimisation_ranker)
-        for (method, _), (task, edit), seconds in run_units(params, work, todo, models, lambda ask: _place(ask[1])):
-            books[method].append(_record(method, methods[method], task, edit, seconds))
+        for (variant, _), (task, edit), seconds in run_units(params, work, todo, models, lambda ask: _place(ask[1])):
+            books[variant].append(_record(variants[variant], variant, task, edit, seconds))
 
 
 TOGETHER = {"rewrites": _rewrite, "white_box": _optimise}  # groups whose methods share work

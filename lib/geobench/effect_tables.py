@@ -1,9 +1,11 @@
-"""Tables of effectiveness: main results, rankers, contrasts, rewrites, models, data sets, and the first paper's protocol."""
+"""Tables of effectiveness: main results, rankers, contrasts, rewrites, models, knowledge of the prompt, data sets, and the first paper's
+protocol."""
 
+from geobench.attacks import KNOWLEDGE, knowledge_of
 from geobench.auroc_bootstrap import auroc_intervals
 from geobench.contrasts import COLUMNS, contrast_table
 from geobench.outcomes import outcome_table, outcomes, spread, within
-from geobench.stats import summarise
+from geobench.stats import cluster_mean, p_value, paired_difference, summarise
 from geobench.summary import with_text_measures
 from geobench.variants import by_threat, method_of, model_of, threat_of
 
@@ -92,8 +94,9 @@ def model_table(targets, params):
     pairs = contrast_table(targets, "nrg", *settings, "holm") if several else None
     rows, first = [], {}
     for row in long[long["variant"].map(model_of) != ""].itertuples():
-        base = first.setdefault(method_of(row.variant), row.variant)
-        new = {"method": method_of(row.variant), "model": model_of(row.variant), "nrg": row.mean}
+        method = row.variant.split("__")[0]  # with its knowledge of the prompt
+        base = first.setdefault(method, row.variant)
+        new = {"method": method, "model": model_of(row.variant), "nrg": row.mean}
         new |= dict(zip(("nrg_lo", "nrg_hi"), within("nrg", row.lo, row.hi)))
         if base == row.variant:
             new |= {"against": "", "difference": float("nan"), "p": float("nan")}
@@ -102,6 +105,31 @@ def model_table(targets, params):
             new |= {"against": model_of(base), "difference": 0.0 - found["mean"], "p": found.p}
         rows.append(new | {"n_targets": row.n_targets, "note": row.note})
     return pd.DataFrame(rows, columns=["method", "model", "nrg", "nrg_lo", "nrg_hi", "against", "difference", "p", "n_targets", "note"])
+
+
+def knowledge_table(targets, params):
+    """White-box methods under several kinds of knowledge of the ranker's prompt (attacks.KNOWLEDGE, weakest first): NRG with interval, and
+    the paired gain over the weakest kind that the run has, with interval and p. Empty where no method has two."""
+    import pandas as pd
+
+    settings = params.resamples, params.seed, params.weighting, params.inference
+    white = [v for v in dict.fromkeys(targets["variant"]) if threat_of(v) == "white-box" or method_of(v) == "random_search"]
+    groups: dict[tuple, dict[str, str]] = {}
+    for variant in white:
+        groups.setdefault((method_of(variant), model_of(variant)), {})[knowledge_of(params, variant)] = variant
+    rows = []
+    for (method, model), found in groups.items():
+        known = [k for k in KNOWLEDGE if k in found] if len(found) > 1 else []
+        for k in known:
+            part, base = (targets[targets["variant"] == found[which]] for which in (k, known[0]))
+            own = cluster_mean(part, "nrg", *settings)
+            row = {"method": method, "model": model, "knowledge": k, "nrg": own.mean}
+            row |= dict(zip(("nrg_lo", "nrg_hi"), within("nrg", own.lo, own.hi))) | {"against": "" if k == known[0] else known[0]}
+            gain = paired_difference(part, base, "nrg", *settings) if k != known[0] else None
+            row |= {"gain": gain.mean, "lo": gain.lo, "hi": gain.hi, "p": p_value(gain), "note": gain.note} if gain else {"note": ""}
+            rows.append(row | {"n_targets": own.n_targets})
+    columns = ["method", "model", "knowledge", "nrg", "nrg_lo", "nrg_hi", "against", "gain", "lo", "hi", "p", "n_targets", "note"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def dataset_table(targets, params):

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from geobench.digests import digest, files, outputs
+from geobench.digests import digest, files, intact, outputs, seal
 from geobench.errors import GeoBenchError
 from geobench.notebook import Notebook
 from geobench.reproduce import manifest
@@ -27,8 +27,7 @@ class Execution:
     def begin(self, name: str) -> Notebook | None:
         made, file = self.made, self.file(name)
         kept = {} if made.force else _manifest(file, self.shown.say)
-        there = all((made.folder / output).exists() for output in kept.get("outputs", ()))
-        if there and kept.get("digest") == digest(made.params, made.folder, name):
+        if intact(made.folder, kept) and kept.get("digest") == digest(made.params, made.folder, name):
             self.note(name, "reused", kept.get("seconds", 0.0))
             return None
         self.shown.say(f"{name} ...")
@@ -44,7 +43,8 @@ class Execution:
             raise
         file.parent.mkdir(parents=True, exist_ok=True)
         row = {"notebook": name, "digest": digest(made.params, made.folder, name), "seconds": notebook.seconds, **_ran_on(made.folder)}
-        row |= {"peak_mib": peak, "outputs": outputs(name, self.began[name], files(made.folder))}
+        made_files = outputs(name, self.began[name], files(made.folder))
+        row |= {"peak_mib": peak, "outputs": made_files, "sealed": seal(made.folder, made_files)}
         put(file, json.dumps(row, indent=1, sort_keys=True) + "\n")
         self.note(name, "ran", notebook.seconds)
 

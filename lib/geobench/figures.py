@@ -42,7 +42,7 @@ def save_figure(figure, folder: Path, name: str, caption: str) -> None:
 
 def labels(variants) -> list[str]:
     """Short names of variants: the method alone, with its model where one method comes twice."""
-    methods = [v.split("__")[0] for v in variants]
+    methods = [v.split("__")[0] for v in variants]  # with its @knowledge
     return [(m if methods.count(m) == 1 else v.replace("__", " ")).replace("_", " ") for m, v in zip(methods, variants)]
 
 

@@ -22,8 +22,8 @@ TABLES = {
         (CLEAN, EDITS, RANKS, SCORES),
     ),
     "table_03_rankers": ("NRG of every variant on every ranker; the same texts throughout.", (RANKS,)),
-    "table_03_spearman": ("Spearman correlation of the variants' NRG between rankers, over variants that both ranked in full.", (RANKS,)),
-    "table_03_spearman_datasets": ("Spearman correlation of the variants' NRG between data sets, under the main ranker.", (RANKS,)),
+    "table_03_spearman": ("Spearman correlation of five or more variants' NRG between rankers, where both have them in full.", (RANKS,)),
+    "table_03_spearman_datasets": ("Spearman correlation of five or more variants' NRG between data sets, main ranker.", (RANKS,)),
     "table_04_scripts": ("The same texts under other evaluation scripts: one factor changed at a time.", (EDITS, "ladder/*/*.jsonl")),
     "table_04_published_ranks": ("Evaluation ladder from published ranks alone.", ("released records",)),
     "table_04_selection": ("StealthRank traces under three ways of choosing the checkpoint.", ("released records",)),
@@ -33,6 +33,10 @@ TABLES = {
     "table_08_passes_filter": ("What passes the filter: flag rate, residual NRG, promoted and passed.", (RANKS, SCORES)),
     "table_09_rewrites": ("All rewrites.", (EDITS, RANKS, SCORES)),
     "table_10_models": ("Attacker and rewriter ablation: one method under several models.", (EDITS, RANKS)),
+    "table_10_knowledge": (
+        "White-box methods by what their search saw of the ranker: its own prompt alone, a paraphrase, the deployed prompt, the read-out; "
+        "gain over the weakest of these.", (EDITS, RANKS),
+    ),
     "table_11_per_dataset": ("Results per data set under the main ranker.", (RANKS,)),
     "table_12_settings": ("Models, hyper-parameters, prompts and budgets, as the records say.", (EDITS, RANKS, SCORES)),
     "table_13_sources": ("Record files behind each table and figure of notebooks 02 to 08.", (CLEAN, EDITS, RANKS, SCORES)),
@@ -57,14 +61,14 @@ FIGURES = {
     "fig_before_after": ("Median rank of each target before and after; below the diagonal it moved up.", (RANKS,)),
     "fig_roc": ("Share of edits flagged at low false-positive rates, per detector; dotted: chance.", (SCORES,)),
     "fig_calibration": ("Realised false-positive rate per data set under three calibrations; the line is the rate asked for.", (SCORES,)),
-    "fig_spearman": ("Spearman correlation of the variants' order between rankers.", (RANKS,)),
+    "fig_spearman": ("Spearman correlation of the variants' order between rankers; n/a: they share fewer than five.", (RANKS,)),
     "fig_contrasts": ("Paired difference in NRG, row minus column (numbered as the rows); a dot: adjusted p below 0.05.", (RANKS,)),
 }  # fmt: skip
 
 
 INTERVALS = ("table_02_main", "table_04_scripts", "table_04_published_ranks", "table_06_contrasts", "table_08_passes_filter",
              "table_09_rewrites", "table_10_models", "table_11_per_dataset", "table_17_all_contrasts", "table_18_auroc", "fig_tradeoff",
-             "fig_gain", "fig_gain_datasets")  # fmt: skip
+             "fig_gain", "fig_gain_datasets", "table_10_knowledge")  # fmt: skip
 ADJUSTED = ("table_06_contrasts", "table_17_all_contrasts", "fig_contrasts")
 
 

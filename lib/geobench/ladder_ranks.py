@@ -1,10 +1,10 @@
 """The evaluation ladder from ranks alone: what selection and single noisy orders do to published traces, without any model.
 
-StealthRank traces rank every checkpoint once. `selection`: the best of all checkpoints, the last one, or the best one judged by
-its row's next checkpoint (a new rank of almost the same suffix, which the selection has not seen). `ranks_after`: that one rank, or
-the median over the neighbouring checkpoints of its row. `ranks_before`: the first sample of iteration 0, or the median of all its
-samples. STS files rank every suffix many times: `selection` picks one of a target's runs by the ranks that then judge it, or by
-other ranks; `orders` is one rank or the median of half of them.
+StealthRank traces rank every checkpoint once. `selection`: the best of all checkpoints, the last one, or the best of every second one,
+judged by the checkpoint after it in its row (a new rank of almost the same suffix, and none of those that were searched). `ranks_after`:
+that one rank, or the median over the neighbouring checkpoints of its row that the selection allows. `ranks_before`: the first sample
+of iteration 0, or the median of all its samples. STS files rank every suffix many times: `selection` picks one of a target's runs by
+the ranks that then judge it, or by other ranks; `orders` is one rank or the median of half of them.
 """
 
 import math
@@ -27,9 +27,9 @@ SAMPLE_FACTORS = {"selection": ("on the same ranks", "on other ranks"), "orders"
 
 
 def read_raw(folder: Path, kind: str) -> dict[str, list[dict]]:
-    """Raw rows by variant and data set: `trace` rows that have an iteration 0, or `ranks_before` rows that can be halved.
+    """Raw rows by variant and data set: `trace` rows that have an iteration 0 and another, or `ranks_before` rows that can be halved.
 
-    Rows are checked as `read_released` checks them; a warning counts those with a single rank before or after.
+    Rows are checked as `read_released` checks them; a warning counts those with a single checkpoint, or rank before or after.
     """
     found: dict[str, list[dict]] = {}
     for file in (f for f in record_files(folder) if f.suffix == ".jsonl"):
@@ -38,12 +38,14 @@ def read_raw(folder: Path, kind: str) -> dict[str, list[dict]]:
             head = target_row(row, origin(file), number)
             if kind not in row or (kind == "trace" and math.isnan(head["r_before"])):
                 continue
-            if kind == "ranks_before" and min(len(row["ranks_before"]), len(row["ranks_after"])) < 2:
+            ranked = [{step["iteration"] for step in row["trace"]}] if kind == "trace" else [row["ranks_before"], row["ranks_after"]]
+            if min(map(len, ranked)) < 2:
                 single += 1
                 continue
             found.setdefault(f"{head['variant']}, {head['dataset']}", []).append(row | head)
         if single:
-            warnings.warn(f"{file.name}: {single} records with a single rank cannot be halved; the ladder leaves them out", stacklevel=2)
+            what = "checkpoint" if kind == "trace" else "rank"
+            warnings.warn(f"{file.name}: {single} records with a single {what} cannot be halved; the ladder leaves them out", stacklevel=2)
     return found
 
 
@@ -85,16 +87,15 @@ def _grid(row: dict) -> np.ndarray:
 
 def _trace_ranks(grid: np.ndarray, config: dict) -> tuple[float, float]:
     before = grid[0, 0] if config["ranks_before"] == "one" else float(np.median(grid[0]))
+    searched = 2 if config["selection"] == "held out" else 1  # every which checkpoint is
     if config["selection"] == "last":
         at = len(grid) - 1, 0
     else:
-        at = divmod(int(grid.argmin()), grid.shape[1])  # row by row: the earliest on ties
-    column, here = grid[:, at[1]], int(at[0])
-    near = [n for n in (here + 1, here - 1, here + 2, here - 2) if 0 <= n < len(column)]
-    unseen = config["selection"] == "held out"
-    if config["ranks_after"] == "one":
-        return float(before), float(column[near[0] if unseen and near else here])
-    return float(before), float(np.median(column[near if unseen and near else [here, *near]]))
+        at = divmod(int(grid[::searched].argmin()), grid.shape[1])  # row by row: the earliest on ties
+    column, here = grid[:, at[1]], int(at[0]) * searched
+    places = (here + 1, here - 1, here + 3, here - 3) if searched == 2 else (here, here + 1, here - 1, here + 2, here - 2)
+    judges = [n for n in places if 0 <= n < len(column)][: 1 if config["ranks_after"] == "one" else None]
+    return float(before), float(np.median(column[judges]))
 
 
 def _sample_ranks(runs: list[dict], config: dict):
@@ -120,10 +121,11 @@ def _point(ranks: np.ndarray, config: dict) -> float:
 
 
 def rank_ladders(folder: Path, resamples: int = 5000, seed: int = 0, inference: str = "t"):
-    """The ladders of every trace and sample file of a folder, one under the other: `texts` (variant, data set) then ladder's columns."""
+    """The ladders of every trace and sample file of a folder, one under the other: `texts` (variant, data set) then ladder's columns;
+    no rows where the folder has no such file."""
     import pandas as pd
 
-    from geobench.ladder import ladder
+    from geobench.ladder import COLUMNS, ladder
 
     parts = []
     for kind, factors, table in (("trace", TRACE_FACTORS, trace_table), ("ranks_before", SAMPLE_FACTORS, sample_table)):
@@ -131,11 +133,16 @@ def rank_ladders(folder: Path, resamples: int = 5000, seed: int = 0, inference: 
             made = ladder(factors, partial(table, rows), resamples=resamples, seed=seed, inference=inference)
             made.insert(3, "settings", made[list(factors)].agg("; ".join, axis=1))
             parts.append(made.drop(columns=list(factors)).assign(texts=texts))
-    return pd.concat(parts, ignore_index=True)[["texts", *parts[0].columns.drop("texts")]] if parts else pd.DataFrame()
+    if not parts:
+        return pd.DataFrame(columns=["texts", *COLUMNS])
+    return pd.concat(parts, ignore_index=True)[["texts", *parts[0].columns.drop("texts")]]
 
 
 def selections(folder: Path):
-    """NRG and Success@0.1 of each StealthRank file under best of all, last and held-out selection (plain means over targets)."""
+    """NRG and Success@0.1 of each StealthRank file under best of all, last and held-out selection: plain means over targets.
+
+    No rows where the folder has no such file.
+    """
     import pandas as pd
 
     rows = []
@@ -144,4 +151,4 @@ def selections(folder: Path):
             config = {"selection": selection, "ranks_after": "one", "ranks_before": "one"}
             means = trace_table(raw, config)[["nrg", "success@0.1", "promote@0.1"]].mean()
             rows.append({"texts": texts, "selection": selection, **means})
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=["texts", "selection", "nrg", "success@0.1", "promote@0.1"])

@@ -24,7 +24,7 @@ from geobench.progress import expect
 from geobench.prompts import load_prompt, prompt_sha, render
 from geobench.rankers import folder_name, open_for, parse_name
 from geobench.rankers.base import Job
-from geobench.ranking import Protocol, known_ranks, protocol
+from geobench.ranking import REPLIED, Protocol, known_ranks, protocol
 from geobench.records import UNIT, Records
 from geobench.run import sha, unit
 
@@ -100,7 +100,7 @@ class Scripts:
             tried.setdefault(unit(record), []).append(record | shown)
         best = [min(rows, key=lambda r: np.median(r["ranks"])) for rows in tried.values()]  # the earliest on ties
         clean, edits = ([r for r in best if (r["target"] is None) == is_clean] for is_clean in (True, False))
-        return per_target(clean, edits, self.name, (0.1,))
+        return per_target(clean, edits, self.name)
 
     def _records(self, config: dict) -> list[dict]:
         """The rank records of one script, clean lists and all variants' texts, made where they are not there yet."""
@@ -112,8 +112,8 @@ class Scripts:
             jobs = {_key(job): job for job in self._jobs(config.get("selection", "held out"))}
             todo = [job for key, job in jobs.items() if key not in records.done]
             known = self._known(script) if todo else {}
-            for job, ranks in self._ranked(ranker, todo, known):
-                records.append(dict(zip(KEY, _key(job))) | {"orders": job.orders, "ranks": ranks})
+            for job, ranked in self._ranked(ranker, todo, known):
+                records.append(dict(zip(KEY, _key(job))) | {"orders": job.orders} | ranked)
             return [records.done[key] for key in jobs]
 
     def _script(self, config: dict) -> dict:
@@ -122,21 +122,22 @@ class Scripts:
     def _file(self, config: dict) -> Path:
         return self.work.folder / "ladder" / folder_name(self.name) / ("-".join(self._script(config).values()) + ".jsonl")
 
-    def _known(self, script: dict) -> dict[tuple, list]:
+    def _known(self, script: dict) -> dict[tuple, dict]:
         """The run's own ranks, which are those of the protocol's script."""
         if any(setting != FACTORS[name][-1] for name, setting in script.items()):
             return {}
         return known_ranks(self.work, self.name, self.ranker.identity(), ("clean", *self.edits))
 
     def _ranked(self, ranker, todo: list[Job], known: dict):
-        """(job, ranks) of each job in order; only those that are not known are ranked."""
+        """(job, what its record says of its ranks) in order; only those that are not known are ranked."""
         made = ranker.rank(job for job in todo if (*_key(job), job.orders) not in known)
         for job in todo:
-            ranks = known.get((*_key(job), job.orders))
-            if ranks is None:
+            ranked = known.get((*_key(job), job.orders))
+            if ranked is None:
                 ranking = next(made)[1]
                 ranks = ranking.ranks if job.target is None else [row[job.target - 1] for row in ranking.ranks]
-            yield job, ranks
+                ranked = {"ranks": ranks} | {k: v for k in REPLIED if (v := getattr(ranking, k))}
+            yield job, ranked
 
     def _jobs(self, selection: str):
         """List by list: the clean one first, then the first targets' texts of every variant."""

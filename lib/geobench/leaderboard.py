@@ -7,8 +7,9 @@ from pathlib import Path
 from geobench import paths
 from geobench.contrasts import contrast_table
 from geobench.errors import GeoBenchError
+from geobench.metrics import LEVEL
 from geobench.records import UNIT
-from geobench.submissions import LEVEL, Entry, read_all
+from geobench.submissions import Entry, read_all
 from geobench.tables import put, write_table
 from geobench.variants import ORDER, threat_of
 

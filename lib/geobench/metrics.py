@@ -8,7 +8,9 @@ import numpy as np
 from geobench.auroc import KEY, auroc, auroc_table, name_of
 from geobench.errors import GeoBenchError, came
 
-__all__ = ["auroc", "auroc_table", "median_rank", "nrg", "per_target", "promote", "success", "top_k"]
+__all__ = ["LEVEL", "auroc", "auroc_table", "median_rank", "nrg", "per_target", "promote", "success", "top_k"]
+
+LEVEL = 0.1  # a of Success@a and Promote@a in the papers, what a filter leaves, ladders and leaderboards: always measured
 
 
 def nrg(before, after, size, clip: bool = True):
@@ -41,11 +43,11 @@ def median_rank(ranks):
     return np.median(np.asarray(ranks, float), axis=0)
 
 
-def per_target(clean_records, edit_records, ranker: str, levels=(0.1,)):
+def per_target(clean_records, edit_records, ranker: str, levels=()):
     """Table of one row per variant and target, sorted by variant, dataset, list, target.
 
-    Columns: variant, ranker, dataset, list, target, L, r_before, r_after, nrg, and success@a, promote@a per
-    level. `clean_records` hold all items' ranks per order (`target` null, or set for orders of that target
+    Columns: variant, ranker, dataset, list, target, L, r_before, r_after, nrg, and success@a, promote@a for
+    LEVEL and each of `levels`. `clean_records` hold all items' ranks per order (`target` null, or set for orders of that target
     alone); `edit_records` the target's rank per order, and `variant`. GeoBenchError, naming the target, for a
     missing clean record, orders that differ from the clean list's, ranks outside 1..L+1 (or nan), and
     anything ranked twice.
@@ -57,7 +59,7 @@ def per_target(clean_records, edit_records, ranker: str, levels=(0.1,)):
     table = pd.DataFrame(rows, columns=["variant", "ranker", *KEY, "L", "r_before", "r_after"])
     before, after, size = (table[column].to_numpy() for column in ("r_before", "r_after", "L"))
     table["nrg"] = nrg(before, after, size)
-    for a in levels:
+    for a in dict.fromkeys((LEVEL, *levels)):
         table[f"success@{a:g}"] = success(after, size, a)
         table[f"promote@{a:g}"] = promote(before, after, size, a)
     return table

@@ -1,5 +1,6 @@
 """The one registry of models (`params/models.yaml`): a name says which engine runs it and where its weights come from."""
 
+import hashlib
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
@@ -58,15 +59,39 @@ class ModelSpec:
         return self.weights.split(":", 1)[1]
 
     @property
+    def folder(self) -> Path:
+        """Where the weights of `path:FOLDER` are."""
+        return paths.ROOT / Path(self.locator).expanduser()
+
+    @property
     def gives(self) -> Engine:
         """What its engine can give."""
         return ENGINES[self.engine]
 
     def identity(self) -> dict:
-        """What of this row determines a model's output: never an endpoint, a device or a credential."""
-        shown = {"model": self.name, "weights": self.weights, "revision": self.revision or self.sha256, "dtype": self.dtype}
+        """What of this row determines a model's output: never an endpoint, a device or a credential. A folder's files are its revision."""
+        revision = self.revision or self.sha256 or (folder_digest(self.folder) if self.source == "path" else None)
+        shown = {"model": self.name, "weights": self.weights, "revision": revision, "dtype": self.dtype}
         shown |= {"engine": "vllm"} if self.engine == "vllm" else {}  # its texts can differ where two tokens are nearly tied
         return shown | ({"body": self.api["body"]} if (self.api or {}).get("body") else {})
+
+
+WEIGHTS = (".safetensors", ".bin", ".gguf", ".json", ".model", ".txt", ".jinja")  # what loaders read of a folder
+
+
+def folder_digest(folder: Path) -> str | None:
+    """Digest of the files of a folder of weights; read again only where one has changed. None where there is none."""
+    found = sorted(f for f in folder.rglob("*") if f.suffix in WEIGHTS and f.is_file())
+    return _digest_of(tuple((f, f.stat().st_size, f.stat().st_mtime_ns) for f in found), folder) if found else None
+
+
+@lru_cache
+def _digest_of(files: tuple, folder: Path) -> str:
+    whole = hashlib.sha256()
+    for file, *_ in files:
+        with file.open("rb") as content:
+            whole.update(f"{file.relative_to(folder)} {hashlib.file_digest(content, 'sha256').hexdigest()}\n".encode())
+    return whole.hexdigest()[:16]
 
 
 def _spec(name: str, row: dict) -> ModelSpec:

@@ -2,12 +2,13 @@
 
 from geobench.auroc import KEY
 from geobench.errors import GeoBenchError
+from geobench.metrics import LEVEL
 from geobench.stats import summarise
 
 RATES = ("flag", "passed", "kvr", "success", "promote")
 
 
-def outcomes(targets, wide, points, level: str = "0.1"):
+def outcomes(targets, wide, points):
     """`targets` (one ranker's per-target table) with flag, residual (NRG) and passed (promoted and not flagged) per point.
 
     One row per variant, target and point. GeoBenchError, naming it, for an edit without a score.
@@ -22,7 +23,7 @@ def outcomes(targets, wide, points, level: str = "0.1"):
     for point in points:
         flag = point.flags(both).astype(float)
         parts.append(both[keys].assign(
-            point=point.name, nrg=both["nrg"], flag=flag, residual=both["nrg"] * (1 - flag), passed=both[f"promote@{level}"] * (1 - flag),
+            point=point.name, nrg=both["nrg"], flag=flag, residual=both["nrg"] * (1 - flag), passed=both[f"promote@{LEVEL:g}"] * (1 - flag),
         ))  # fmt: skip
     return pd.concat(parts, ignore_index=True)
 

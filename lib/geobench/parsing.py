@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from geobench.engines.reply import THINKING
 from geobench.errors import GeoBenchError, came
 from geobench.matching import NameTable, exact, mentions, name_table, shortened, words
 from geobench.reply_rows import Row, identifiers, json_rows, list_text, rows, without_fences
@@ -26,10 +27,6 @@ from geobench.reply_rows import Row, identifiers, json_rows, list_text, rows, wi
 STATUSES = ("cut_off", "empty", "duplicate", "missing", "repaired", "ok")
 
 NESTED = 3  # columns by which a list inside a list is set in
-_THINKING = re.compile(
-    r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)|\A.*</(?:think|thinking)>",
-    re.IGNORECASE | re.DOTALL,
-)
 _RELEASED_LINE = re.compile(r"\s*(?:\*\*)?\d+[.)]\s*(\S.*)")
 
 
@@ -72,7 +69,7 @@ def placed(size: int, finish: str, order: list[int], repaired: bool = False, dou
 def _read(reply: str, names: list[str]) -> _Reading:
     """The default mode's reading: what goes before what stands at the head of this file."""
     table = name_table(names)
-    shown = without_fences(_THINKING.sub("\n", reply))
+    shown = without_fences(THINKING.sub("\n", reply))
     text = list_text(shown)
     lines = rows(table, text)
     numbered = _numbered(table, [row for row in lines if row.strong])
@@ -88,7 +85,7 @@ def _read(reply: str, names: list[str]) -> _Reading:
     last = [numbered, mentioned, _Reading(identifiers(text, len(names)), repaired=True)]
     found = [r for r in readings if len(r.order) >= min(2, len(names))] + [r for r in last if r.order]
     best = found[0] if found else _Reading([])
-    return best._replace(repaired=best.repaired or bool(_THINKING.search(reply)))
+    return best._replace(repaired=best.repaired or bool(THINKING.search(reply)))
 
 
 def _is_name(table: NameTable, row: Row) -> bool:

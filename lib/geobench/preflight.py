@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from geobench import paths
-from geobench.attacks import TARGET_LAST, entries, family, named, split
+from geobench.attacks import TARGET_LAST, entries, family, named, split, with_knowledge
 from geobench.errors import GeoBenchError, came, nearest
 from geobench.models import ModelSpec, require_engine, spec
 from geobench.orders import search_orders, search_split
@@ -49,8 +49,8 @@ def check_orders(made, selected) -> None:
     tap = any(split(entry)[0] == "tap" for entry in p.black_box) and "03_black_box" in made.chosen
     for one in selected:
         lst = one.list
-        for own in {family(split(entry)[0]) for entry in white}:
-            ends = [t - 1 for t in one.targets] if p.optimisation_prompt == "own" and own in TARGET_LAST else [None]
+        for own, prompt in {(family(split(entry)[0]), with_knowledge(p, entry).optimisation_prompt) for entry in white}:
+            ends = [t - 1 for t in one.targets] if prompt == "own" and own in TARGET_LAST else [None]
             for last in ends:
                 search_split(lst.key, len(lst), p.test_orders, getattr(p, f"{own}_orders"), p.seed, last)
         if tap:

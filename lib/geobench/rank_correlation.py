@@ -4,16 +4,18 @@ import math
 
 from geobench.errors import GeoBenchError
 
+LEAST = 5  # variants: of two, chance gives 1 or -1; of five, it gives 0.9 or more with a probability of 1 in 24
+
 
 def spearman(order_a, order_b) -> float:
-    """Spearman's correlation of two Series over their shared index; nan if one is constant or short."""
+    """Spearman's correlation of two Series over their shared index; nan if one is constant, or if fewer than LEAST are shared."""
     from scipy.stats import spearmanr
 
     shared = order_a.index.intersection(order_b.index)
     a, b = order_a.loc[shared], order_b.loc[shared]
     if a.isna().any() or b.isna().any() or len(a) != len(shared) or len(b) != len(shared):
         raise GeoBenchError("Spearman: expected each index once and no nan in either order")
-    return float(spearmanr(a, b).statistic) if min(a.nunique(), b.nunique()) > 1 else math.nan
+    return float(spearmanr(a, b).statistic) if len(a) >= LEAST and min(a.nunique(), b.nunique()) > 1 else math.nan
 
 
 def rank_correlation_table(summary, value: str, by: str = "ranker"):

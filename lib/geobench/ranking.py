@@ -16,6 +16,8 @@ from geobench.rankers.base import Job, Ranking
 from geobench.records import Records, read_fingerprint, read_records, sound
 from geobench.run import Run, sha, unit
 
+REPLIED = ("status", "replies", "finish")  # what a record keeps beside its ranks where a model replied, to be read again
+
 
 @dataclass(frozen=True)
 class Protocol:
@@ -59,9 +61,9 @@ def rank_all(run: Run, name: str) -> None:
         jobs = list(_jobs(run, wanted, books, rule))
         cut = _cut(name, run_units(p, partial(_fit, p, name), jobs, models, _place))
         for (own, job), (ranking, broken), _ in run_units(p, partial(_rank, p, name), jobs, models, _place):
-            withheld = {"finish": ranking.finish} if "filtered" in (ranking.finish or ()) else {}
+            ended = {"finish": ranking.finish} if ranking.finish else {}
             noted = {"control_tokens": broken, "cut": cut.get(job.name)}
-            books[job.variant].append(_record(job, own, ranking) | withheld | {k: v for k, v in noted.items() if v})
+            books[job.variant].append(_record(job, own, ranking) | ended | {k: v for k, v in noted.items() if v})
 
 
 def _wanted(params, name: str, edits: dict) -> dict[str, list[dict]]:
@@ -158,15 +160,16 @@ def read_ranks(run: Run, name: str) -> tuple[list[dict], list[dict]]:
     return clean, edited
 
 
-def known_ranks(run: Run, name: str, identity: dict, variants) -> dict[tuple, list]:
-    """Ranks that a ranker of this identity has given, by (dataset, list, target or None, variant, sha of its text or None, orders)."""
+def known_ranks(run: Run, name: str, identity: dict, variants) -> dict[tuple, dict]:
+    """Ranks that a ranker of this identity has given (with REPLIED, where it replied), by (dataset, list, target or None, variant, sha of
+    its text or None, orders)."""
     same, known = json.loads(json.dumps({"ranker": identity, "catalog": catalog.catalog_sha(run.selected)})), {}
     for variant in variants:
         file = _folder(run, name) / f"{variant}.jsonl"
         if file.exists() and same.items() <= read_fingerprint(file).items():
             for r in _read(file, *["text_sha"] * (variant != "clean")):
-                orders = tuple(map(tuple, r["orders"]))
-                known[(r["dataset"], r["list"], r["target"], variant, r.get("text_sha"), orders)] = r["ranks"]
+                key = (r["dataset"], r["list"], r["target"], variant, r.get("text_sha"), tuple(map(tuple, r["orders"])))
+                known[key] = {k: r[k] for k in ("ranks", *REPLIED) if r.get(k)}
     return known
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from geobench.errors import GeoBenchError, came, nearest
+from geobench.variants import method_of
 
 
 def named(row) -> str:
@@ -20,7 +21,7 @@ def known_methods() -> set[str]:
 
 def check_method(variant: str, where: str) -> str:
     """The variant, if its method is known."""
-    if (method := str(variant).split("__")[0]) not in known_methods():
+    if (method := method_of(str(variant))) not in known_methods():
         raise GeoBenchError(f"{where}: unknown variant {came(variant)}.{nearest(method, known_methods())}")
     return variant
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from geobench.metrics import nrg, promote, success
+from geobench.metrics import LEVEL, nrg, promote, success
 
 UNIT = ["variant", "ranker", "dataset", "list", "target"]
 
 
-def per_target(rows, levels=(0.1,)):
+def per_target(rows, levels=()):
     """Per-target table (as metrics.per_target, plus kvr and `runs`) from `released.read_released`; runs of one target are averaged.
 
     Where a format has no rank before, r_before, nrg and promote@a are nan.
@@ -15,7 +15,7 @@ def per_target(rows, levels=(0.1,)):
     table = rows[[*UNIT, "L", "r_before", "r_after", "kvr"]].copy()
     before, after, size = (table[c].to_numpy(float) for c in ("r_before", "r_after", "L"))
     table["nrg"] = nrg(before, after, size)
-    for a in levels:
+    for a in dict.fromkeys((LEVEL, *levels)):
         table[f"success@{a:g}"] = success(after, size, a)
         table[f"promote@{a:g}"] = np.where(np.isnan(before), np.nan, promote(np.nan_to_num(before, nan=0), after, size, a))
     groups = table.groupby(UNIT, sort=True)

@@ -10,6 +10,7 @@ import json
 import os
 import sqlite3
 import threading
+from contextlib import contextmanager
 from pathlib import Path
 
 from geobench import paths
@@ -113,18 +114,21 @@ class ReplyStore:
 
     def _write(self, *statements) -> int:
         """All statements in one transaction; the number of the last row."""
-        try:
-            with self._lock, self._db:
-                return [self._db.execute(sql, values).lastrowid for sql, values in statements][-1]
-        except sqlite3.OperationalError as error:
-            raise GeoBenchError(f"{self.file}: could not write ({error}); everything finished is kept: run again to resume") from error
+        with self._locked("write", "; everything finished is kept: run again to resume"), self._db:
+            return [self._db.execute(sql, values).lastrowid for sql, values in statements][-1]
 
     def _read(self, sql: str, values: tuple = ()) -> list[tuple]:
+        with self._locked("read"):
+            return self._db.execute(sql, values).fetchall()
+
+    @contextmanager
+    def _locked(self, what: str, advice: str = ""):
+        """The store for this thread alone; GeoBenchError for what the database refuses."""
         try:
             with self._lock:
-                return self._db.execute(sql, values).fetchall()
+                yield
         except sqlite3.DatabaseError as error:
-            raise GeoBenchError(f"{self.file}: could not read ({error})") from error
+            raise GeoBenchError(f"{self.file}: could not {what} ({error}){advice}") from error
 
     def spent(self, run: str) -> float:
         """US dollars that a run has paid, with the upper bounds of what it may have paid."""
@@ -147,7 +151,7 @@ class ReplyStore:
     def prune(self, model: str | None = None) -> int:
         """Delete a model's replies, or (without a model) those that are never served; costs stay. Returns how many."""
         where, values = (OF_MODEL, (model,)) if model else ("not served", ())
-        with self._lock:
+        with self._locked("prune"):
             with self._db:
                 gone = self._db.execute(f"delete from replies where {where}", values).rowcount
             self._db.execute("vacuum")

@@ -92,7 +92,7 @@ def notebook_of(name: str) -> str | None:
 
 
 class Manifest(BaseModel):
-    """What one executed notebook left: its digest, seconds, dollars paid by then, machine, library versions and files."""
+    """What one executed notebook left: its digest, seconds, dollars paid by then, machine, library versions, files; digests of tables."""
 
     model_config = ConfigDict(extra="allow", allow_inf_nan=False)
 
@@ -102,6 +102,7 @@ class Manifest(BaseModel):
     machine: str = ""
     versions: dict[str, str] = {}
     outputs: list[str] = []
+    sealed: dict[str, str] = {}
 
 
 def manifest(file: Path) -> dict:

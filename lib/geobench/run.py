@@ -12,6 +12,7 @@ from geobench.errors import GeoBenchError, nearest
 from geobench.params import Params, check, load
 from geobench.records import read_records, sound
 from geobench.reproduce import read_params
+from geobench.variants import method_of
 
 
 def sha(text: str) -> str:
@@ -97,7 +98,7 @@ def _edited(file: Path) -> list[dict]:
     """The records of a variant's edits; GeoBenchError for an unknown method, another variant's records, or a target twice."""
     from geobench.attacks import METHODS
 
-    if (method := file.stem.split("__")[0]) not in (*METHODS, "external"):
+    if (method := method_of(file.stem)) not in (*METHODS, "external"):
         raise GeoBenchError(f"{file}: unknown variant `{file.stem}`.{nearest(method, METHODS)}")
     records = sound(read_records(file), file, ("text",))
     for record in records:

@@ -8,17 +8,16 @@ from pathlib import Path
 import yaml
 
 from geobench import paths
-from geobench.editing import CHECKPOINTS
+from geobench.clearing import clear
 from geobench.errors import GeoBenchError, nearest
 from geobench.execution import Execution
 from geobench.locking import FolderLock
 from geobench.params import RESULT_FREE, Params, load
 from geobench.records import differences
+from geobench.reparsing import refresh
 from geobench.reproduce import manifests, read_params, run_folder
 from geobench.schedule import room, stoppable
 from geobench.tables import put
-
-GROUPS = {"02_white_box": ("white_box",), "03_black_box": ("black_box", "controls"), "04_rewrites": ("rewrites",)}
 
 
 def notebooks() -> list[str]:
@@ -85,8 +84,10 @@ def execute(made: Plan, say=print) -> list[dict]:
 def _execute(made: Plan, say) -> list[dict]:
     manifests(made.folder, but=made.chosen)  # the report will need them
     if made.force:
-        _clear(made)
+        clear(made.folder, made.chosen)
     _borrow(made, say)
+    for line in refresh(made.folder):
+        say(line)
     put(made.folder / "params.yaml", yaml.safe_dump(made.params.model_dump(), sort_keys=False, allow_unicode=True))
     workers, why = room(made.params, made.chosen)
     if why:
@@ -100,25 +101,6 @@ def _execute(made: Plan, say) -> list[dict]:
     return rows
 
 
-def _clear(made: Plan) -> None:
-    """Remove the records of the chosen notebooks, which --force makes anew."""
-    import shutil
-
-    from geobench.attacks import METHODS
-
-    for name in made.chosen:
-        for file in sorted(made.folder.glob("edits/*.jsonl")) if name in GROUPS else ():
-            method = file.stem.split("__")[0]
-            if METHODS.get(method) in GROUPS[name] or (method == "external" and name == "03_black_box"):
-                file.unlink()
-                shutil.rmtree(file.parent / CHECKPOINTS / file.stem, ignore_errors=True)
-        folder = {"05_ranking": "ranks", "06_detection": "scores", "09_evaluation_ladder": "ladder"}.get(name)
-        if folder:
-            shutil.rmtree(made.folder / folder, ignore_errors=True)
-        for stale in {"11_search_data": ("",), "12_search_answers": ("contexts.jsonl", "answers", "grades"),
-                      "13_guard": ("guard",), "14_defences": ("decisions", "defended")}.get(name, ()):
-            where = made.folder / "search" / stale
-            shutil.rmtree(where, ignore_errors=True) if where.is_dir() else where.unlink(missing_ok=True)
 
 
 def _borrow(made: Plan, say) -> None:

@@ -19,8 +19,6 @@ from geobench.records import UNIT, differences, read_fingerprint, read_records
 from geobench.reproduce import read_params
 from geobench.run import Run, sha, unit
 
-LEVEL = 0.1
-
 
 @dataclass(frozen=True)
 class Entry:
@@ -75,7 +73,7 @@ def read_entry(folder: Path, name: str, ranker: str | None = None) -> Entry:
     ranks = read_ranks(work, ranker)
     _require_ranked(work, place)
     try:
-        rows = per_target(*ranks, ranker, (LEVEL,))
+        rows = per_target(*ranks, ranker)
     except GeoBenchError as error:
         raise GeoBenchError(f"{place}: {error}") from None
     if rows.empty:

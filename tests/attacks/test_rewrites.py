@@ -13,6 +13,8 @@ def test_finished_text(cameras):
     assert rewrites.finished_text("statistics", task, "notes\nOUTPUT: 9 of 10 like it.") == "9 of 10 like it."
     assert rewrites.finished_text("llm_guidance", task, "Summary.") == "Summary.\n\nA bright lens."
     assert rewrites.finished_text("fluency", task, " \n") == "A bright lens."
+    assert rewrites.finished_text("fluency", task, "<think>Shorter?</think>\nA clear lens.") == "A clear lens."
+    assert rewrites.finished_text("statistics", task, "<think>OUTPUT: no</think> OUTPUT: 9 of 10.") == "9 of 10."
 
 
 def test_prompts_carry_name_and_text(cameras):

@@ -13,3 +13,4 @@ def test_zero_shot_strips_fences_and_quotes():
     assert edit["suffix"] == "Bright and quiet." and edit["text"] == "A lamp of kind C. Bright and quiet."
     assert "Lamp C" in writer.asked[0][-1]["content"]
     assert snippet("") == ""
+    assert snippet("<think>Say it is the best.\n</think>\n\nLight and sturdy.") == "Light and sturdy."

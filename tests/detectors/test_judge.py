@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from geobench.detectors import judge
+from geobench.errors import GeoBenchError
 from geobench.prompts import load_prompt, render
 
 
@@ -18,6 +19,15 @@ def test_log_odds_do_not_saturate():
 def test_answers_do_not_overlap(tiny_model):
     yes, no = judge.yes_no_tokens(tiny_model("llama").tokenizer)
     assert yes and no and not set(yes) & set(no) and len(set(yes)) == len(yes)
+
+
+def test_a_first_token_that_both_share_counts_for_neither():
+    """As SentencePiece has it: a leading blank is a token of its own."""
+    pieces = {"Yes": [10], " Yes": [5, 10], "yes": [11], "No": [20], " No": [5, 20], "no": [21]}
+    yes, no = judge.yes_no_tokens(lambda word, add_special_tokens: {"input_ids": pieces[word]})
+    assert (yes, no) == ([10, 11], [20, 21])
+    with pytest.raises(GeoBenchError, match="begins Yes,  Yes, yes, No,  No, no with the same tokens"):
+        judge.yes_no_tokens(lambda word, add_special_tokens: {"input_ids": [5]})
 
 
 def test_scores_equal_a_plain_forward(tiny_model):

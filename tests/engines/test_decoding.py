@@ -14,6 +14,10 @@ def test_greedy_takes_the_top():
     assert choose(LOGITS, Decoding(1), 0, 0, 1e-3) == (0, True)
 
 
+def test_greedy_fetches_two_logits_and_not_the_vocabulary():
+    assert choose(SimpleNamespace(topk=LOGITS.topk), Decoding(1), 0, 0, 1e-3) == (0, True)
+
+
 def test_greedy_near_tie_is_unsure():
     token, sure = choose(torch.tensor([1.0, 1.0 + 1e-5, 0.0]), Decoding(1), 0, 0, 1e-3)
     assert token == 1 and not sure

@@ -68,13 +68,6 @@ def test_greedy_equals_step_by_step_argmax(engine):
     assert (reply.tokens_in, reply.tokens_out) == (len(ids), len(written))
 
 
-def test_stop_ends_a_reply(engine):
-    seen = []
-    replies = engine.generate(PROMPTS[:2], Decoding(10), stop=lambda i, text: seen.append(i) or i == 1)
-    assert replies[1].finish == "stop" and replies[1].tokens_out == 1
-    assert set(seen) == {0, 1}
-
-
 def test_exactly_one_bos(engine, monkeypatch):
     bos, template = engine.tokenizer.bos_token_id, engine.tokenizer.chat_template
     with_bos = engine.encode_chat(PROMPTS[0])

@@ -4,7 +4,7 @@ import pytest
 
 from geobench.engines.local import Reply
 from geobench.rankers.base import Job
-from geobench.rankers.generate import GenerateRanker, enough
+from geobench.rankers.generate import GenerateRanker
 
 ORDERS = ((0, 1, 2, 3), (3, 2, 1, 0))
 
@@ -20,7 +20,7 @@ class Scripted:
     def identity(self):
         return {"model": "scripted"}
 
-    def generate(self, prompts, decoding, seeds=None, names=None, stop=None, alike=None):
+    def generate(self, prompts, decoding, seeds=None, names=None, alike=None):
         self.seen.append((prompts, names))
         return [Reply(self.text, self.finish, 1, 1) for _ in prompts]
 
@@ -54,5 +54,21 @@ def test_a_tiny_model_runs_through(tiny_model, cameras):
     assert len(ranking.replies) == 2 and len(ranking.ranks[0]) == 4
 
 
-def test_enough_lines():
-    assert not enough("a\nb\n", 2) and enough("a\n\nb\nc\nd\ne\n", 2) and not enough("a\nb\nc\nd\ne", 2)
+LONG = [
+    "<think>\n" + "\n".join(f"Thought {n}: Beta Two may come first.\n" for n in range(12)) + "</think>\n",
+    "Here is my ranking:\n\n",
+    *(f"{n}. {name}\n   - It suits the request.\n   - Its text says why.\n\n" for n, name in
+      enumerate(("Gamma Three", "Alpha One", "Delta Four", "Beta Two"), 1)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("parts, status", [(LONG[1:], "ok"), (LONG, "repaired")])
+def test_a_long_reply_of_a_local_model_is_read_to_its_end(tiny_model, cameras, monkeypatch, parts, status):
+    from geobench.engines import generation
+
+    engine = tiny_model("llama")
+    script = [*engine.tokenizer("".join(parts), add_special_tokens=False)["input_ids"], engine.tokenizer.eos_token_id]
+    monkeypatch.setattr(generation, "choose", lambda logits, decoding, seed, place, margin: (script[place], True))
+    monkeypatch.setattr(type(engine), "context", 4096)
+    ((_, ranking),) = GenerateRanker("t", engine, tokens=len(script)).rank([Job(cameras, ORDERS[:1])])
+    assert ranking.ranks == [[2, 4, 1, 3]] and ranking.status == [status] and ranking.finish == ["stop"]

@@ -25,7 +25,7 @@ class Formed:
     def identity(self):
         return {"model": "formed"}
 
-    def generate(self, prompts, decoding, seeds=None, names=None, stop=None, alike=None, structure=None):
+    def generate(self, prompts, decoding, seeds=None, names=None, alike=None, structure=None):
         self.forms += structure or [None] * len(prompts)
         self.prompts = prompts
         return [Reply(self.text, "stop", 1, 1) for _ in prompts]

@@ -28,7 +28,7 @@ class Sorter:
     def identity(self):
         return {"model": "sorter"}
 
-    def generate(self, prompts, decoding, seeds=None, names=None, stop=None, alike=None):
+    def generate(self, prompts, decoding, seeds=None, names=None, alike=None):
         self.names += names
         return [Reply(self._reply(p[1]["content"]), "stop", 1, 1) for p in prompts]
 

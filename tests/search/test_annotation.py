@@ -42,6 +42,16 @@ def test_a_sheet_goes_out_and_comes_back(tmp_path):
     assert annotation.removals({"A": found}, items) == [{"name": rows[1]["name"], "reader": "A", "reason": "implausible"}]
 
 
+def test_a_sheet_that_a_reader_has_filled_in_stays(tmp_path):
+    rows = annotation.sample(answers(), 9)
+    table, _ = annotation.export(rows, load_instances(), tmp_path)
+    filled = table.read_text().replace(",,\n", ",0.5,\n", 1)
+    table.write_text(filled)
+    with pytest.warns(UserWarning, match=r"annotation.csv holds a reader's labels .* rename it to labels_NAME.csv"):
+        annotation.export(rows, load_instances(), tmp_path)
+    assert table.read_text() == filled and [v["asr"] for v in annotation.read_labels(table).values()].count(0.5) == 1
+
+
 def test_saved_forms_in_a_folder_are_readers(tmp_path):
     rows = answers()
     keys = [annotation.item_of(r["name"], r["condition"], r["victim"]) for r in rows]

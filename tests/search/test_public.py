@@ -6,6 +6,7 @@ import pytest
 from tests.search.test_rewriting import ID, IP, META
 
 from geobench.errors import GeoBenchError
+from geobench.records import read_records
 from geobench.search import gate, grading, quality
 from geobench.search.corpus import load_instances, load_triples
 from geobench.search.pipeline import SearchRun
@@ -142,6 +143,9 @@ def test_rounds_let_the_gate_s_reason_mend_a_rewrite(made):
     made.p = made.p.model_copy(update={"search_gate_rounds": 1})
     assert [i.query.split(":")[0] for i in made.choose()] == ["easy one", "hard one", "easy two"]
     assert (made.folder / "training.jsonl").read_text() == ""
+    rows = quality.run_rewriting(made)  # each step once, as its last round left it
+    assert len(rows) == len({(r["name"], r["step"]) for r in rows}) < len(read_records(made.folder / "public_rewrites.jsonl"))
+    assert {r["round"] for r in rows} == {0, 1}
 
 
 def test_without_a_query_or_a_pass_it_says_so(made, monkeypatch):

@@ -4,7 +4,7 @@ import pytest
 from geobench.errors import GeoBenchError
 from geobench.search.context import Passage
 from geobench.search.corpus import load_instances
-from geobench.search.victims import extract, generate, identity, is_heading, parse_victim, prefer
+from geobench.search.victims import answered, extract, generate, identity, is_heading, parse_victim, prefer
 
 SHOWN = [
     Passage(
@@ -62,6 +62,15 @@ def test_extractive_takes_the_best_sentence_that_is_no_heading():
 def test_generate_records_citations(tiny_model):
     rows = generate(tiny_model("llama"), [("how deep?", SHOWN), ("why?", SHOWN[:1])], 6, ["a", "b"])
     assert len(rows) == 2 and all({"answer", "finish", "cited", "cited_invalid"} <= set(r) for r in rows)
+
+
+def test_thinking_is_no_part_of_an_answer():
+    """The judge and the self-check read the answer: a claim that the model only weighs is not asserted."""
+    found = answered("<think>[2] says the lake is shallow.</think>\n\nThe lake is very deep [1].", 2)
+    assert found["answer"] == "The lake is very deep [1]." and (found["cited"], found["cited_invalid"]) == ([1], [])
+    assert found["raw"].startswith("<think>") and "raw" not in answered("Deep [1].", 2)
+    assert answered("The prompt opened it. [2]</think>Deep [1].", 2)["answer"] == "Deep [1]."
+    assert answered("<think>cut off, [2]", 2) | {"raw": ""} == {"answer": "", "cited": [], "cited_invalid": [], "shown": 2, "raw": ""}
 
 
 def test_prefer_gives_margins_and_a_stance(tiny_model):

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from geobench.engines.reply import without_thinking
 from geobench.lists import RankList, one_line
 
 
@@ -39,8 +40,8 @@ def rewritten(text: str, **more) -> dict:
 
 
 def snippet(reply: str) -> str:
-    """A model's snippet without code fences, quotes and line breaks."""
-    lines = [line for line in reply.strip().splitlines() if not line.strip().startswith("```")]
+    """A model's snippet without thinking, code fences, quotes and line breaks."""
+    lines = [line for line in without_thinking(reply).splitlines() if not line.strip().startswith("```")]
     return one_line(" ".join(lines)).strip("\"'`\u201c\u201d\u2018\u2019 ")
 
 

@@ -104,7 +104,7 @@ def run(module, tasks, engine, ranker, settings, folder: Path, clean: dict) -> I
 def problem(module, task: Task, engine, settings, words: Vocabulary, restart: int, clean: dict) -> Problem:
     """The scenes of a task under its search orders, the first `test_orders` of which are held out."""
     size, count = (getattr(settings, f"{family(module.METHOD)}_{name}") for name in ("tokens", "orders"))
-    style = family(module.METHOD) if settings.optimisation_prompt == "own" else None
+    style = {"own": family(module.METHOD), "paraphrased": "paraphrased"}.get(settings.optimisation_prompt)
     last = task.target - 1 if style in TARGET_LAST else None
     held_out, orders = search_split(task.list.key, len(task.list), settings.test_orders, count, settings.seed, last)
     scenes, slot = scene.scenes_of(task, engine, orders, size, words, clean, style, settings.objective, settings.white_box_start)
@@ -150,14 +150,14 @@ def _tested(problem: Problem, ranker, row: dict, slot: list[int]) -> dict:
 
 
 def chosen(trace: list[dict], selection: str) -> dict:
-    """The tested row that becomes the edit: `held_out` best mean rank, the latest on ties; `released` best rank under the first
-    held-out order alone, the earliest on ties (the published rule: a minimum over noisy single ranks); `last` the last."""
+    """The tested row that becomes the edit, the latest on ties: `held_out` best mean rank; `objective` least objective; `last` the last;
+    `released` best rank under the first held-out order, the earliest on ties (as published: a minimum over noisy ranks)."""
     tested = [row for row in trace if "ranks" in row]
     if selection == "last":
         return tested[-1]
     if selection == "released":
         return min(tested, key=lambda row: row["ranks"][0])
-    return min(reversed(tested), key=lambda row: row["mean_rank"])
+    return min(reversed(tested), key=lambda row: row["objective" if selection == "objective" else "mean_rank"])
 
 
 def _file(folder: Path, problem: Problem) -> Path:

@@ -38,10 +38,10 @@ class WhiteBoxParams(BaseModel):
     stealthrank_orders: Orders
     objective: Literal["target", "attention"]
     white_box_start: Literal["symbols", "description"]
-    optimisation_prompt: Literal["own", "deployed"]
+    optimisation_prompt: Literal["own", "paraphrased", "deployed"]
     optimisation_seeds: Count
     optimisation_ranker: str
-    selection: Literal["held_out", "released", "last"]
+    selection: Literal["held_out", "objective", "released", "last"]
     test_every: Count
     test_orders: Orders
     checkpoint_every: Count

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from geobench.attacks.base import Task, rewritten, seed_of, windows
 from geobench.engines.decoding import Decoding
+from geobench.engines.reply import without_thinking
 from geobench.prompts import load_prompt, prompt_sha, render
 
 
@@ -24,7 +25,8 @@ def messages(method: str, task: Task) -> list[dict]:
 def finished_text(method: str, task: Task, reply: str) -> str:
     """The new description: the text after the marker (statistics), the guidance before the original, or the reply itself."""
     marker = load_prompt("rewrites")[method].get("marker")
-    text = reply.rsplit(marker, 1)[-1].strip() if marker else reply.strip()
+    said = without_thinking(reply)
+    text = said.rsplit(marker, 1)[-1].strip() if marker else said
     if method == "llm_guidance":
         return f"{text}\n\n{task.item.description}" if text else task.item.description
     return text or task.item.description

@@ -1,13 +1,14 @@
 """Judge: log-odds of yes against no when an LM is asked whether one description has been manipulated.
 
 Score: difference of two log-sum-exps of next-token log-probabilities, {Yes, " Yes", yes} against {No, " No", no}, first
-sub-token each, kept in float32: clean scores lie near 1e-18 as probabilities, where a sigmoid saturates.
+sub-token each but for one that both share, kept in float32: clean scores lie near 1e-18 as probabilities, where a sigmoid saturates.
 """
 
 from collections.abc import Iterator
 
 import numpy as np
 
+from geobench.errors import GeoBenchError
 from geobench.lists import one_line
 from geobench.prompts import load_prompt, prompt_sha, render
 
@@ -15,10 +16,15 @@ YES, NO = ("Yes", " Yes", "yes"), ("No", " No", "no")
 
 
 def yes_no_tokens(tokenizer) -> tuple[list[int], list[int]]:
-    """First sub-token of each answer, yes then no, without repeats."""
-    first = [[tokenizer(word, add_special_tokens=False)["input_ids"][0] for word in words] for words in (YES, NO)]
-    yes, no = (list(dict.fromkeys(ids)) for ids in first)
-    return yes, [i for i in no if i not in yes]
+    """First sub-token of each answer, yes then no, without repeats; one that begins answers of both kinds tells nothing and is left out.
+
+    GeoBenchError where that leaves one side without any.
+    """
+    yes, no = ([tokenizer(word, add_special_tokens=False)["input_ids"][0] for word in words] for words in (YES, NO))
+    told = [[i for i in dict.fromkeys(mine) if i not in other] for mine, other in ((yes, no), (no, yes))]
+    if not all(told):
+        raise GeoBenchError(f"yes or no: the tokenizer begins {', '.join(YES + NO)} with the same tokens, so that none tells them apart")
+    return told[0], told[1]
 
 
 def log_odds(logprobs: np.ndarray, yes: int) -> float:

@@ -12,14 +12,19 @@ def halving(order: list[int], size: int, work: Callable[[list[int]], list]) -> I
         group = order[start : start + size]
         try:
             result = work(group)
-        except (torch.OutOfMemoryError, MemoryError):
-            if len(group) == 1:
+        except (RuntimeError, MemoryError) as error:
+            if len(group) == 1 or not _of_memory(error):
                 raise
             torch.cuda.empty_cache()
             size = max(1, len(group) // 2)
             continue
         yield result
         start += len(group)
+
+
+def _of_memory(error: Exception) -> bool:
+    """Whether memory ran out: torch has an own class for it on CUDA, and none on a CPU."""
+    return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or "DefaultCPUAllocator" in str(error)
 
 
 def sorted_back(groups: Iterable[list[tuple[int, torch.Tensor]]]) -> Iterator[tuple[int, torch.Tensor]]:

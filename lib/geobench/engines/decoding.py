@@ -30,11 +30,12 @@ TINY = np.finfo(np.float32).tiny  # a draw of exactly 0, which float32 can give,
 
 
 def choose(logits: torch.Tensor, decoding: Decoding, seed: int, step: int, margin: float) -> tuple[int, bool]:
-    """(token id, whether a change of the logits by less than the margin could not have changed it). logits: [V] float32."""
+    """(token id, whether a change of the logits by less than the margin could not have changed it). logits: [V] float32,
+    on any device: a greedy choice fetches two of them, not the vocabulary."""
     if decoding.temperature == 0:
         top = logits.topk(2)
         return int(top.indices[0]), bool(top.values[0] - top.values[1] > margin)
-    scaled, slack = logits.numpy() / decoding.temperature, margin / decoding.temperature
+    scaled, slack = logits.cpu().numpy() / decoding.temperature, margin / decoding.temperature
     scores = scaled - np.log(np.random.default_rng([seed, step]).standard_exponential(len(scaled), dtype=np.float32).clip(TINY))
     best, tokens = torch.from_numpy(scores).topk(min(64, len(scores)))
     nucleus = _Nucleus(scaled, decoding.top_p, slack)

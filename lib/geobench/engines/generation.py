@@ -15,12 +15,11 @@ from geobench.kernels.cache import Cache
 class Chooser:
     """Chooses the next token of each prompt of a group, recomputing a row alone where the choice is close.
 
-    engine: LocalModel. rows: prompt tokens. seeds: per row. stop(n, text): end row n early. keys: rows of one key begin alike (None:
-    no key). `written[n]`: tokens so far.
+    engine: LocalModel. rows: prompt tokens. seeds: per row. keys: rows of one key begin alike (None: no key). `written[n]`: tokens so far.
     """
 
-    def __init__(self, engine, rows, decoding, seeds, stop=None, keys=None):
-        self.engine, self.rows, self.decoding, self.seeds, self.stop = engine, rows, decoding, seeds, stop
+    def __init__(self, engine, rows, decoding, seeds, keys=None):
+        self.engine, self.rows, self.decoding, self.seeds = engine, rows, decoding, seeds
         self.keys = keys or [None] * len(rows)
         self.written: list[list[int]] = [[] for _ in rows]
         self.finish: list[str | None] = [None] * len(rows)
@@ -33,10 +32,7 @@ class Chooser:
         if self.finish[n]:
             return None
         written = self.written[n]
-        if self.stop and written and self.stop(n, self.engine.tokenizer.decode(written)):
-            self.finish[n] = "stop"
-            return None
-        token, sure = choose(logits.float().cpu(), self.decoding, self.seeds[n], len(written), MARGIN[self.engine.dtype])
+        token, sure = choose(logits.float(), self.decoding, self.seeds[n], len(written), MARGIN[self.engine.dtype])
         if not sure:
             lone = alone() if alone else self.engine.last_logits([*self.rows[n], *written])
             token, _ = choose(lone.cpu(), self.decoding, self.seeds[n], len(written), MARGIN[self.engine.dtype])

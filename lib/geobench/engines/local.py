@@ -1,7 +1,8 @@
 """The local engine: any Hugging Face causal LM on CPU or CUDA.
 
-Generation is batched; scoring runs one text at a time on a CPU (padding saves nothing there and lone rows are exact) and in
-padded batches on CUDA. Every prompt carries exactly one BOS where the model has one, and none is longer than the context.
+Generation is batched. Texts are scored one at a time on a CPU (padding saves nothing there and lone rows are exact) and in padded batches
+on CUDA; next tokens are scored one prompt at a time on both, after what the prompts share. Every prompt carries exactly one BOS where the
+model has one, and none is longer than the context.
 """
 
 from collections.abc import Callable, Iterator
@@ -68,9 +69,9 @@ class LocalModel(ChatPrompts):
 
     def generate(
         self, prompts: list[Messages | str], decoding: Decoding, seeds: list[int] | None = None, names: list[str] | None = None,
-        stop: Callable[[int, str], bool] | None = None, alike: list | None = None,
+        alike: list | None = None,
     ) -> list[Reply]:
-        """One reply per prompt, in order; prompts of like length decode together. `stop(i, text)` ends prompt i early.
+        """One reply per prompt, in order; prompts of like length decode together.
 
         alike: a key per prompt; those of one key are expected to begin alike, and what they share with the first is computed once.
         """
@@ -84,14 +85,14 @@ class LocalModel(ChatPrompts):
             first.setdefault(key, i)
         place = [first[alike[i]] if alike else i for i in range(len(coded))]
         order = sorted(range(len(coded)), key=lambda i: (len(coded[place[i]]), place[i], i))
-        for group in halving(order, self.batch_size, lambda g: self._generate(coded, g, decoding, seeds, stop, alike)):
+        for group in halving(order, self.batch_size, lambda g: self._generate(coded, g, decoding, seeds, alike)):
             for i, reply in group:
                 replies[i] = reply
         return replies
 
-    def _generate(self, coded, group, decoding, seeds, stop, alike=None) -> list[tuple[int, Reply]]:
-        rows, ends = [coded[i] for i in group], stop and (lambda n, text: stop(group[n], text))
-        chooser = Chooser(self, rows, decoding, [seeds[i] for i in group], ends, [alike[i] for i in group] if alike else None)
+    def _generate(self, coded, group, decoding, seeds, alike=None) -> list[tuple[int, Reply]]:
+        rows = [coded[i] for i in group]
+        chooser = Chooser(self, rows, decoding, [seeds[i] for i in group], [alike[i] for i in group] if alike else None)
         decode = grouped if decoder.supports(self.model) else transformers_generate
         decode(self, rows, chooser)
         return [(i, self._reply(rows[n], chooser.written[n], chooser.finish[n])) for n, i in enumerate(group)]

@@ -76,8 +76,8 @@ class OpenAIModel:
 
     # --- read-outs ----------------------------------------------------------------------------------------------------------
 
-    def generate(self, prompts, decoding, seeds=None, names=None, stop=None, template: dict | None = None, alike=None) -> list[Reply]:
-        """One reply per prompt, in order, as LocalModel.generate; equal calls are asked once. `stop` and `alike` save nothing here.
+    def generate(self, prompts, decoding, seeds=None, names=None, template: dict | None = None, alike=None) -> list[Reply]:
+        """One reply per prompt, in order, as LocalModel.generate; equal calls are asked once. `alike` saves nothing here.
 
         template: options of the server's chat template, which vLLM takes as `chat_template_kwargs`.
         """

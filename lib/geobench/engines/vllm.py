@@ -107,7 +107,7 @@ class VllmModel(ChatPrompts):
 
     def generate(
         self, prompts: list[Messages | str], decoding: Decoding, seeds: list[int] | None = None, names: list[str] | None = None,
-        stop: Callable[[int, str], bool] | None = None, alike: list | None = None, structure: list[dict] | None = None,
+        alike: list | None = None, structure: list[dict] | None = None,
     ) -> list[Reply]:
         """One reply per prompt, in order, as LocalModel.generate; vLLM finds what prompts share without `alike`.
 
@@ -127,17 +127,13 @@ class VllmModel(ChatPrompts):
             drawn = seed % 2**31 if decoding.temperature > 0 else None
             asked.append(SamplingParams(**shown, seed=drawn, structured_outputs=held or None))
         outputs = self._run(rows, asked)
-        return [self._reply(row, out.outputs[0], n, decoding, stop) for n, (row, out) in enumerate(zip(rows, outputs))]
+        return [self._reply(row, out.outputs[0]) for row, out in zip(rows, outputs)]
 
-    def _reply(self, row, output, n: int, decoding: Decoding, stop) -> Reply:
-        """The text without its end token; `stop` cuts it where it would have ended the local engine's."""
+    def _reply(self, row, output) -> Reply:
+        """The text without its end token."""
         tokens, finish = list(output.token_ids), "length" if output.finish_reason == "length" else "stop"
         while tokens and tokens[-1] in self.ends:
             tokens.pop()
-        for size in range(1, min(len(tokens), decoding.max_new_tokens - 1) + 1) if stop else ():
-            if stop(n, self.tokenizer.decode(tokens[:size])):
-                tokens, finish = tokens[:size], "stop"
-                break
         text = self.tokenizer.decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         return Reply(text.strip(), finish, len(row), len(tokens))
 

@@ -1,10 +1,9 @@
 """Read-out `generate`, the papers' protocol: the model writes a numbered list of all names, greedily, and the reply is parsed.
 
-Raw replies are kept with a typed parse status, so that parsing and everything after it can be redone offline.
+Raw replies are kept with a typed parse status; a mended parser reads them again without the model (reparsing).
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import islice
 
 from geobench.engines.decoding import Decoding
@@ -30,7 +29,7 @@ class GenerateRanker:
         form = {"structure": self.structure, "form": prompt_sha("ranking_structured")} if self.structure else {}
         return {
             **self.engine.identity(), "read_out": "generate", "prompt": prompt_sha("ranking"), "parse_mode": self.parse_mode,
-            **self.decoding.identity(), **form,
+            "replies": "whole", **self.decoding.identity(), **form,
         }
 
     def messages(self, job: Job, order: tuple[int, ...]) -> list[dict]:
@@ -54,7 +53,7 @@ class GenerateRanker:
             asks = [(n, order) for n, job in enumerate(window) for order in job.orders]
             replies = self.engine.generate(
                 [self.messages(window[n], order) for n, order in asks], self.decoding, names=[window[n].name for n, _ in asks],
-                stop=lambda i, text: enough(text, len(asks[i][1])), alike=[(window[n].list.key, order) for n, order in asks],
+                alike=[(window[n].list.key, order) for n, order in asks],
                 **self._form(window, asks),
             )
             for n, job in enumerate(window):
@@ -66,24 +65,27 @@ class GenerateRanker:
             return {}
         return {"structure": [structures.constraint(self.structure, _shown(window[n].names(), order)) for n, order in asks]}
 
-    def read(self, reply, shown: list[str]) -> Parsed:
-        """A reply about names in their shown order: by its form where it was held to one and kept it."""
-        formed = structures.read(self.structure, reply.text, shown, reply.finish) if self.structure else None
-        return formed or parse_ranking(reply.text, shown, reply.finish, self.parse_mode)
-
     def _ranking(self, job: Job, replies) -> Ranking:
-        names, parsed = job.names(), []
-        for order, reply in zip(job.orders, replies):  # numbers in a reply are those of the shown order
-            read = self.read(reply, _shown(names, order))
-            parsed.append(replace(read, ranks=[read.ranks[order.index(i)] for i in range(len(names))]))
-        kept = {"replies": [r.text for r in replies], "finish": [r.finish for r in replies]}
-        return Ranking([p.ranks for p in parsed], status=[p.status for p in parsed], **kept)
+        texts, finish = [r.text for r in replies], [r.finish for r in replies]
+        ranks, status = read_rankings(job, texts, finish, self.parse_mode, self.structure)
+        return Ranking(ranks, status=status, replies=texts, finish=finish)
+
+
+def read_reply(text: str, shown: list[str], finish: str, mode: str, structure: str | None) -> Parsed:
+    """A reply about names in their shown order: by its form where it was held to one and kept it."""
+    formed = structures.read(structure, text, shown, finish) if structure else None
+    return formed or parse_ranking(text, shown, finish, mode)
+
+
+def read_rankings(job: Job, replies: list[str], finish: list[str], mode: str, structure: str | None) -> tuple[list[list[int]], list[str]]:
+    """(ranks of all items in file order, status) per order of a job, from its replies alone."""
+    names, ranks, status = job.names(), [], []
+    for order, reply, end in zip(job.orders, replies, finish):  # numbers in a reply are those of the shown order
+        read = read_reply(reply, _shown(names, order), end, mode, structure)
+        ranks.append([read.ranks[order.index(i)] for i in range(len(names))])
+        status.append(read.status)
+    return ranks, status
 
 
 def _shown(names: list[str], order: tuple[int, ...]) -> list[str]:
     return [names[i] for i in order]
-
-
-def enough(text: str, size: int) -> bool:
-    """Whether the reply has more finished lines than a list and a preamble need."""
-    return text.endswith("\n") and sum(bool(line.strip()) for line in text.splitlines()) >= size + 3

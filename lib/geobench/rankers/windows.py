@@ -13,7 +13,7 @@ from geobench.engines.chat_prompt import ChatPrompts
 from geobench.errors import GeoBenchError
 from geobench.parsing import STATUSES
 from geobench.rankers.base import Job, Ranking
-from geobench.rankers.generate import GenerateRanker, enough
+from geobench.rankers.generate import GenerateRanker, read_reply
 
 
 def spans(size: int, window: int, stride: int | None = None) -> list[tuple[int, int]]:
@@ -93,13 +93,11 @@ class WindowRanker(GenerateRanker):
         """One window of every walk, together."""
         asks = [(walk.job, tuple(walk.order[begin:end])) for walk, begin, end in moves]
         names = [f"{group[n].name}, window {step + 1}" for n, _ in asks]
-        replies = self.engine.generate(
-            [self.messages(group[n], shown) for n, shown in asks], self.decoding, names=names,
-            stop=lambda i, text: enough(text, len(asks[i][1])), **self._form(group, asks),
-        )
+        prompts = [self.messages(group[n], shown) for n, shown in asks]
+        replies = self.engine.generate(prompts, self.decoding, names=names, **self._form(group, asks))
         for (walk, begin, end), (n, shown), reply in zip(moves, asks, replies):
             listed = group[n].names()
-            parsed = self.read(reply, [listed[i] for i in shown])
+            parsed = read_reply(reply.text, [listed[i] for i in shown], reply.finish, self.parse_mode, self.structure)
             walk.take(begin, end, parsed.order, reply, parsed.status)
 
 

@@ -7,6 +7,7 @@ hash of all three. Readers give `asr` (1 asserts the false claim, 0.5 hedged or 
 import csv
 import hashlib
 import html
+import warnings
 from pathlib import Path
 
 from geobench.errors import GeoBenchError, came
@@ -50,7 +51,7 @@ def sample(answers: list[dict], per_level: int, seed: int = 0) -> list[dict]:
 
 
 def export(rows: list[dict], instances, folder: Path, name: str = "annotation") -> list[Path]:
-    """Write `<folder>/<name>.csv` and `.html` for sampled answers; returns the two paths."""
+    """Write `<folder>/<name>.csv` and `.html` for sampled answers; returns the two paths. A sheet that a reader has filled in stays."""
     by_name = {i.name: i for i in instances}
     sheet = []
     for row in rows:
@@ -59,12 +60,16 @@ def export(rows: list[dict], instances, folder: Path, name: str = "annotation") 
         sheet.append({"item": row["item"], **shown, "answer": row["answer"], "asr": "", "remove": ""})
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(sheet)
-    (folder / f"{name}.html").write_text(FORM.replace("ROWS", "\n".join(map(_fieldset, sheet))), "utf-8")
-    return [folder / f"{name}.csv", folder / f"{name}.html"]
+    table, form = folder / f"{name}.csv", folder / f"{name}.html"
+    if table.exists() and any(v["asr"] is not None or v["remove"] for v in read_labels(table).values()):
+        warnings.warn(f"{table} holds a reader's labels and stays as it is; rename it to labels_NAME.csv, so that they count", stacklevel=2)
+    else:
+        with table.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(sheet)
+    form.write_text(FORM.replace("ROWS", "\n".join(map(_fieldset, sheet))), "utf-8")
+    return [table, form]
 
 
 def _fieldset(row: dict) -> str:

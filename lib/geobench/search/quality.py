@@ -1,5 +1,7 @@
 """The gate and the rewriting pipeline over a run's instances: measures and replies as records, tables made from them."""
 
+from pathlib import Path
+
 from geobench.detectors import judge as yes_no
 from geobench.errors import GeoBenchError
 from geobench.models import open_model
@@ -104,10 +106,10 @@ def reason_table(rows: list[dict]):
 
 
 def run_rewriting(search: SearchRun) -> list[dict]:
-    """The pipeline on the run's first queries; one record per query and step (`geo_bench`: what made the corpus)."""
+    """The pipeline on the run's first queries; one record per query and step, the last round's (`geo_bench`: what made the corpus)."""
     p, template = search.p, search.p.search_rewrite_template
     if p.search_corpus == "geo_bench":
-        return read_records(search.folder / "public_rewrites.jsonl")
+        return _latest(search.folder / "public_rewrites.jsonl")
     chosen = search.instances[: p.search_rewrite_queries]
     if not chosen:
         return []
@@ -120,4 +122,9 @@ def run_rewriting(search: SearchRun) -> list[dict]:
             rewriting.rewrite(
                 records, engine, one.name, one.query, one.clean_text, p.search_rewrite_tokens, p.search_rewrite_retries, template
             )
-    return read_records(search.folder / name)
+    return _latest(search.folder / name)
+
+
+def _latest(file: Path) -> list[dict]:
+    """The records of rewrites that count: a later round supersedes an earlier one."""
+    return list({(row["name"], row["step"]): row for row in read_records(file)}.values())

@@ -3,13 +3,14 @@
 import json
 import re
 
+from geobench.engines.reply import without_thinking
 from geobench.errors import GeoBenchError, came
 
 
 def json_object(reply: str) -> dict:
-    """The first complete JSON object of a reply (code fences and thinking are skipped); GeoBenchError where there is none."""
-    thought, end, rest = reply.rpartition("</think>")  # what does not end is no thinking, and is not looked for
-    text = re.sub(r"<think>.*?</think>", "", thought + end, flags=re.DOTALL) + rest
+    """The first complete JSON object of a reply (code fences and thinking are skipped); GeoBenchError where there is none, as where the
+    thinking was cut off."""
+    text = reply if reply.lstrip().startswith("{") else without_thinking(reply)
     decoder = json.JSONDecoder(strict=False)
     for match in re.finditer(r"\{", text):
         try:

@@ -6,6 +6,7 @@ verbatim pair is recorded beside. `extractive`: the one sentence of the context 
 
 import re
 
+from geobench.engines.reply import without_thinking
 from geobench.errors import GeoBenchError, nearest
 from geobench.models import open_model, spec
 from geobench.prompts import prompt_sha
@@ -58,15 +59,21 @@ def extract(query: str, shown: list[context.Passage], embeddings) -> dict:
 
 
 def generate(engine, tasks: list[tuple[str, list]], tokens: int, names: list[str]) -> list[dict]:
-    """One cited answer per (query, passages), with the validity of its citations."""
+    """One cited answer per (query, passages), without the model's thinking, with the validity of its citations."""
     from geobench.engines.decoding import Decoding
 
     replies = engine.generate([context.messages(q, shown) for q, shown in tasks], Decoding(tokens), names=names)
     rows = []
     for reply, (_, shown) in zip(replies, tasks):
-        valid, invalid = context.citations(reply.text, len(shown))
-        rows.append({"answer": reply.text, "finish": reply.finish, "cited": valid, "cited_invalid": invalid})
+        rows.append(answered(reply.text, len(shown)) | {"finish": reply.finish})
     return rows
+
+
+def answered(reply: str, shown: int) -> dict:
+    """What of a raw reply is the answer, and which of the shown sources it cites."""
+    answer = without_thinking(reply)
+    valid, invalid = context.citations(answer, shown)
+    return {"answer": answer, "cited": valid, "cited_invalid": invalid, "shown": shown} | ({"raw": reply} if answer != reply else {})
 
 
 def prefer(engine, instance, shown, prior: list[float] | None, what: str) -> dict:

@@ -1,5 +1,7 @@
 import numpy as np
+import pytest
 
+from geobench.errors import GeoBenchError
 from geobench.search.defences.disagreement import Disagreement, numbers
 
 
@@ -19,6 +21,12 @@ def test_conflict_needs_another_source_and_support_cancels_it():
     three = ["Water it every 3 days.", "Water it every 9 days.", "Water it every 9 days, rarely."]
     assert Disagreement(same, 0.5).scores(three, [1, 2, 3]).tolist() == [1, 0, 0]
     assert [d.blocked() for d in Disagreement(same, 0.5).decide(three, [1, 2, 3])] == [True, False, False]
+
+
+@pytest.mark.parametrize("documents, got", [(None, "none"), ([1], "1")])
+def test_without_the_source_of_each_chunk_it_says_so(documents, got):
+    with pytest.raises(GeoBenchError, match=f"expected the source of each of 2 chunks, got {got}"):
+        Disagreement(same, 0.5).decide(["Water it every 3 days.", "Water it every 9 days."], documents)
 
 
 def test_without_numbers_nothing_is_flagged():

@@ -47,7 +47,8 @@ def test_a_saved_guard_decides_the_same(small, tmp_path):
     text = "The aloe needs water every 2 days, says the board, and the fern every 9 days."
     assert again.check(text) == small.check(text) and len(again.check(text)) > 1
     assert "at 0.5000 or more" in (tmp_path / "g/README.md").read_text() and again.identity() == small.identity()
-    assert guard.file_sha(tmp_path / "g") == guard.file_sha(small.save(tmp_path / "h"))
+    small.save(tmp_path / "h")
+    assert (tmp_path / "g/model.safetensors").read_bytes() == (tmp_path / "h/model.safetensors").read_bytes()
 
 
 def test_missing_and_damaged_guards_are_named(small, tmp_path):

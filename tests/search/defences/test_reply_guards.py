@@ -10,6 +10,7 @@ from geobench.search.defences import reply_guards as g
     "reply, risk",
     [
         ("<score> yes </score>", True), ("<score>no</score>", False), ("<think>hm</think>\n<score> No </score>", False), ("yes", None),
+        ("<think>Is it <score> yes </score>?</think><score> no </score>", False),
         ("", None),
         ("The text is harmful because it says so at length.", None), ("<score> maybe </score>", None),
         ("<score> yes </score> or <score> no </score>", None),
@@ -25,6 +26,7 @@ def test_granite_yes_is_risk_and_a_missing_tag_is_unparsed(reply, risk):
     [
         ("safe", False, ""), ("\n\nsafe ", False, ""), ("unsafe\nS2", True, "S2"),
         ("unsafe\ns1, S10", True, "S1,S10"), ("unsafe", True, ""),
+        ("<think>unsafe?</think>\nsafe", False, ""), ("<think>safe?</think>unsafe\nS2", True, "S2"),
         ("This is unsafe.", None, ""), ("", None, ""), ("safe, I think", None, ""), ("unsafe because of S2", None, ""),
     ],
 )  # fmt: skip
@@ -37,7 +39,7 @@ def test_llama_guard_reads_whole_replies_only(reply, risk, codes):
     "reply, risk",
     [
         ("yes", False), ("Yes.", False), ("no", True), ("No, it is not supported", True), ("Answer: no", True), ("", None),
-        ("The answer is no", None), ("yes no", None), ("nothing supports it", None),
+        ("<think>No? It says so.</think>\nyes", False), ("The answer is no", None), ("yes no", None), ("nothing supports it", None),
     ],
 )  # fmt: skip
 def test_self_check_yes_is_grounded_the_opposite_polarity(reply, risk):

@@ -10,6 +10,7 @@ import re
 
 import numpy as np
 
+from geobench.errors import GeoBenchError
 from geobench.search.defences.base import Decision, by_score
 from geobench.search.keys import normalise, sentences
 
@@ -33,8 +34,11 @@ class Disagreement:
     def identity(self) -> dict:
         return {"defence": self.name, "tau": self.tau, "least_words": LEAST_WORDS, **self._identity}
 
-    def scores(self, texts: list[str], documents: list[int]) -> np.ndarray:
-        """[texts] conflict minus support, from -1 to 1; documents: the source of each chunk."""
+    def scores(self, texts: list[str], documents: list[int] | None = None) -> np.ndarray:
+        """[texts] conflict minus support, from -1 to 1; documents: the source of each chunk, GeoBenchError without them."""
+        if documents is None or len(documents) != len(texts):
+            given = "none" if documents is None else len(documents)
+            raise GeoBenchError(f"disagreement: expected the source of each of {len(texts)} chunks, got {given}")
         rows = [(n, s, numbers(s)) for n, text in enumerate(texts) for s in sentences(text) if len(s.split()) >= LEAST_WORDS]
         rows = [r for r in rows if r[2]]
         made = np.zeros(len(texts))
@@ -55,4 +59,4 @@ class Disagreement:
         return made
 
     def decide(self, texts: list[str], documents: list[int] | None = None) -> list[Decision]:
-        return [by_score(float(s), self.tau) for s in self.scores(texts, documents or [0] * len(texts))]
+        return [by_score(float(s), self.tau) for s in self.scores(texts, documents)]

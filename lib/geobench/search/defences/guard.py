@@ -137,11 +137,6 @@ def fit(model, rows: list[Part], near: set[str], batch_size: int = 32) -> dict[s
     return prototypes(batch_embed(model, [r.text for r in attack], batch_size), [r.labels for r in attack])
 
 
-def file_sha(folder: Path) -> str:
-    """First 16 hex digits of the sha256 of the trained weights' file."""
-    return hashlib.sha256((Path(folder) / "model.safetensors").read_bytes()).hexdigest()[:16]
-
-
 def _digest(vectors: dict[str, np.ndarray]) -> str:
     return hashlib.sha256(b"".join(k.encode() + v.tobytes() for k, v in sorted(vectors.items()))).hexdigest()[:16]
 

@@ -84,10 +84,11 @@ class GuardRun:
         """What determines the trained guard, as its card says it."""
         p = self.p
         rows = "\n".join(sorted(t.model_dump_json() for t in self.triples))
+        encoder = spec(p.search_guard_encoder).identity()
         return {
-            "encoder": spec(p.search_guard_encoder).identity()["weights"], **self.settings().__dict__, "holdout": p.search_guard_holdout,
-            "false_positive_rate": p.search_guard_fpr, "fixed_tau": p.search_guard_tau, "chunk_tokens": p.search_chunk_tokens,
-            "chunk_overlap": p.search_chunk_overlap, "training_part": sha(rows),
+            "encoder": encoder["weights"], "encoder_revision": encoder["revision"], **self.settings().__dict__,
+            "holdout": p.search_guard_holdout, "false_positive_rate": p.search_guard_fpr, "fixed_tau": p.search_guard_tau,
+            "chunk_tokens": p.search_chunk_tokens, "chunk_overlap": p.search_chunk_overlap, "training_part": sha(rows),
         }  # fmt: skip
 
     def train(self, say=print) -> guard.Guard:

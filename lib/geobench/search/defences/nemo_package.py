@@ -4,6 +4,7 @@ The package has its own prompt template, parser and polarity; `reply_guards.Self
 machines without it. Both pass a draft without evidence and a reply that is neither yes nor no.
 """
 
+from geobench.engines.reply import without_thinking
 from geobench.errors import GeoBenchError
 from geobench.prompts import load_prompt
 from geobench.search.defences.base import Decision
@@ -27,7 +28,7 @@ class _Served:
 
         text = prompt if isinstance(prompt, str) else "\n\n".join(m.content for m in prompt)
         reply = self.engine.generate([[{"role": "user", "content": text}]], Decoding(self.tokens), names=["self-check"])[0]
-        return LLMResponse(content=reply.text)
+        return LLMResponse(content=without_thinking(reply.text))
 
     async def stream_async(self, prompt, *, stop=None, **_):
         yield await self.generate_async(prompt)
