@@ -2,9 +2,9 @@
 
     PYTHONPATH=lib .venv/bin/python benchmarks/padding.py [--items 3] [--orders 2]
 
-A control that is chosen on the evaluated lists for showing nothing there shows nothing by choice. Here each filler is appended to `--items` items of
-every calibration list (data/embedded/calibration, without planted items), which share no noun and no item with an evaluated list. Prints the mean
-normalised rank gain per filler with its interval over lists (SmolLM2, attention read-out); the one nearest to 0 is the control `padding`.
+A control that is chosen on the evaluated lists for showing nothing there shows nothing by choice. Here each filler is appended to `--items`
+items of every calibration list (data/embedded/calibration, without planted items), which share no noun and no item with an evaluated list.
+Prints the mean normalised rank gain per filler with its interval over lists (SmolLM2, attention read-out); the one nearest to 0 is `padding`.
 """
 
 import argparse
@@ -60,7 +60,8 @@ def main() -> int:
         (_, clean), *edited = ranker.rank(jobs)
         for job, ranking in edited:
             before, after = (np.median([ranks[job.target - 1] for ranks in found.ranks]) for found in (clean, ranking))
-            rows.append({"variant": job.variant, "dataset": "calibration", "list": lst.name, "target": job.target, "nrg": nrg(before, after, len(lst))})
+            row = {"variant": job.variant, "dataset": "calibration", "list": lst.name, "target": job.target}
+            rows.append(row | {"nrg": nrg(before, after, len(lst))})
     frame = pd.DataFrame(rows)
     found = {}
     for name, part in frame.groupby("variant"):
