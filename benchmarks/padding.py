@@ -4,7 +4,7 @@
 
 A control that is chosen on the evaluated lists for showing nothing there shows nothing by choice. Here each filler is appended to `--items`
 items of every calibration list (data/embedded/calibration, without planted items), which share no noun and no item with an evaluated list.
-Prints the mean normalised rank gain per filler with its interval over lists (SmolLM2, attention read-out); the one nearest to 0 is `padding`.
+Prints the mean normalised rank gain per filler with its interval over lists (SmolLM2, attention); the one nearest to 0 is `padding`.
 """
 
 import argparse
