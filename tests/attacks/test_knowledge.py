@@ -22,7 +22,8 @@ def test_an_entry_names_method_knowledge_and_model():
     assert attacks.split("raf@deployed__vicuna-7b") == ("raf", "vicuna-7b")
     assert variants.method_of("sts@own__smollm2-135m") == "sts" and variants.model_of("sts@own__smollm2-135m") == "smollm2-135m"
     assert [attacks.knowledge_of(params, entry) for entry in ("sts", "sts@own", "sts@deployed")] == ["readout", "own", "deployed"]
-    assert attacks.knowledge_of(load("paper"), "sts") == "own"
+    paper = load("paper")  # its plain variants are those that transfer
+    assert attacks.knowledge_of(paper, "sts") == "own" and {k: getattr(paper, k) for k in KNOWLEDGE["own"]} == KNOWLEDGE["own"]
 
 
 @pytest.mark.parametrize("entry, said", [
