@@ -22,6 +22,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--dry-run", action="store_true", help="say what would run")
     run.add_argument("--list", action="store_true", help="list the notebooks and profiles")
     _readers(commands)
+    commands.add_parser("papers", help="write docs/papers.md: what the papers show, and where it is answered")
     commands.add_parser("doctor", help="check versions, device, weights, data and folders")
     commands.add_parser("weights", help="fetch the embedded models' weights")
     return parser
@@ -148,6 +149,11 @@ def _command(args) -> int:
         from geobench.head_choice import write_heads
 
         print(write_heads(args.model, args.lists, args.orders, args.count, args.depth))
+        return 0
+    if args.command == "papers":
+        from geobench.papers_map import write_page
+
+        print(write_page())
         return 0
     if args.command in ("paper", "report", "leaderboard"):
         print(_written(args))

@@ -18,7 +18,7 @@ def fetch() -> int:
 
 def main() -> int:
     """Print one line per check; exit status 1 if something needed is missing."""
-    lines = [*_versions(), *_weights(), *_data(), *_folders()]
+    lines = [*_versions(), *_weights(), *_data(), *_folders(), *_settings()]
     for good, text in lines:
         print(("ok    " if good else "MEND  ") + text)
     return 0 if all(good for good, _ in lines) else 1
@@ -64,3 +64,15 @@ def _folders():
         parent = next(f for f in (folder, *folder.parents) if f.exists())
         good = os.access(parent, os.W_OK)
         yield good, f"{folder} is {'' if good else 'not '}writable" + ("" if good else ": set GEOBENCH_RESULTS or GEOBENCH_CACHE")
+
+
+def _settings():
+    """Whether the profiles have the papers' printed settings."""
+    from geobench.published_settings import contradictions, read_settings
+
+    lines = contradictions()
+    for line in lines:
+        yield False, line
+    found = read_settings()
+    if not lines:
+        yield True, f"profiles: {len(found.settings)} settings as the papers print them, {len(found.exceptions)} of them different on purpose"
