@@ -75,4 +75,4 @@ def _settings():
         yield False, line
     found = read_settings()
     if not lines:
-        yield True, f"profiles: {len(found.settings)} settings as the papers print them, {len(found.exceptions)} of them different on purpose"
+        yield True, f"profiles: {len(found.settings)} settings as the papers print them, {len(found.exceptions)} different on purpose"

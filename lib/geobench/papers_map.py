@@ -11,7 +11,8 @@ from geobench.yaml_values import parse_yaml
 FILE, PAGE = paths.ROOT / "data" / "published" / "map.yaml", paths.ROOT / "docs" / "papers.md"
 HEAD = """# What the papers show, and where it is answered
 
-Made by `python -m geobench papers` from `data/published/map.yaml`. Tables lie in `results/<run>/tables/`, figures in `results/<run>/figures/`.
+Made by `python -m geobench papers` from `data/published/map.yaml`. Tables are in `results/<run>/tables/`, figures in
+`results/<run>/figures/`.
 """
 
 
@@ -41,7 +42,7 @@ def page(rows: list[Row]) -> str:
         lines += [f"## {paper}", "", "| what it shows | answer | notebook | profile | where ours differs |", "|---|---|---|---|---|"]
         for row in rows:
             if row.paper == paper:
-                cells = (row.item, f"`{row.answer}`" if row.answer else "none yet", row.notebook, row.profile, row.differs or "as printed")
+                cells = (row.item, f"`{row.answer}`" if row.answer else "none yet", row.notebook, row.profile, row.differs or "no difference known")
                 lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         lines.append("")
     return "\n".join(lines)
