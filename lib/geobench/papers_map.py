@@ -42,7 +42,8 @@ def page(rows: list[Row]) -> str:
         lines += [f"## {paper}", "", "| what it shows | answer | notebook | profile | where ours differs |", "|---|---|---|---|---|"]
         for row in rows:
             if row.paper == paper:
-                cells = (row.item, f"`{row.answer}`" if row.answer else "none yet", row.notebook, row.profile, row.differs or "no difference known")
+                answer, differs = f"`{row.answer}`" if row.answer else "none yet", row.differs or "no difference known"
+                cells = (row.item, answer, row.notebook, row.profile, differs)
                 lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         lines.append("")
     return "\n".join(lines)
