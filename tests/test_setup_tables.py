@@ -37,11 +37,22 @@ def test_tables_of_a_run(work):
     assert sets["lists"].tolist() == [1, 1] and sets["targets"].tolist() == [2, 2] and sets.loc["kitchen", "items"] in (6, 7)
     examples = examples_table(work)
     assert examples["variant"].tolist() == ["injection", "padding"] and examples["text"].str.contains("{+", regex=False).all()
-    assert unparsed_table(work).values.tolist() == [["bm25", "all", 2 + 2 * 4, 1.0]]
+    assert unparsed_table(work).values.tolist() == [["bm25", "all", 2 + 2 * 4, 1.0, 0.0]]
     settings = settings_table(work)
     assert settings[settings.setting == "ranker.read_out"]["value"].tolist() == ["bm25"]
     assert settings[(settings.records == "parameters") & (settings.setting == "resamples")]["value"].tolist() == ["5000"]
     assert compute_table(work)["targets"].tolist() == [4, 4]
+
+
+def test_missing_targets_are_counted_apart_from_replies_that_miss_any_item(work, monkeypatch):
+    from geobench import setup_tables
+
+    orders = [[0, 1, 2], [2, 1, 0]]
+    clean = [{"orders": orders, "ranks": [[1, 2, 4], [1, 2, 3]], "status": ["partial", "ok"]}]
+    edited = [{"variant": "v", "orders": orders, "ranks": rows, "status": ["partial", "ok"]} for rows in ([4, 1], [2, 2])]
+    monkeypatch.setattr(setup_tables, "read_ranks", lambda *_: (clean, edited))
+    table = unparsed_table(work).set_index("variant")
+    assert table["missing"].to_dict() == {"clean": pytest.approx(1 / 6), "v": 0.25} and table["ok"].tolist() == [0.5, 0.5]
 
 
 def test_provenance_counts_the_records(work):

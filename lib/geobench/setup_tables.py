@@ -106,7 +106,8 @@ def examples_table(work):
 
 
 def unparsed_table(work):
-    """Per ranker and variant (or clean lists): rankings, and shares of each parse status; rankers without replies have one row."""
+    """Per ranker and variant (or clean lists): rankings, shares of each parse status, and `missing`, the share of rankings that leave the
+    target out (of clean lists: of items left out); rankers without replies have one row."""
     import pandas as pd
 
     rows = []
@@ -115,12 +116,21 @@ def unparsed_table(work):
         groups = {"clean": clean} | {v: [r for r in edited if r["variant"] == v] for v in sorted({r["variant"] for r in edited})}
         status = {name: [s for r in records for s in r["status"] or ()] for name, records in groups.items()}
         if not any(status.values()):
-            rows.append({"ranker": ranker, "variant": "all", "rankings": sum(len(r["orders"]) for r in (*clean, *edited)), "ok": 1.0})
+            count = sum(len(r["orders"]) for r in (*clean, *edited))
+            rows.append({"ranker": ranker, "variant": "all", "rankings": count, "ok": 1.0, "missing": 0.0})
             continue
         for name, seen in status.items():
             shares = {s: seen.count(s) / len(seen) for s in dict.fromkeys(seen)}
-            rows.append({"ranker": ranker, "variant": name, "rankings": len(seen), "ok": shares.pop("ok", 0.0), **shares})
+            row = {"ranker": ranker, "variant": name, "rankings": len(seen), "ok": shares.pop("ok", 0.0), "missing": _missing(groups[name])}
+            rows.append(row | shares)
     return pd.DataFrame(rows).fillna(0.0)
+
+
+def _missing(records: list[dict]) -> float:
+    """Share of ranks that are L + 1. A record's ranks per order: the target's, or of a clean list those of all items."""
+    ranked = [(row if isinstance(row, list) else [row], len(order)) for r in records for row, order in zip(r["ranks"], r["orders"])]
+    left = [rank > size for ranks, size in ranked for rank in ranks]
+    return sum(left) / len(left) if left else 0.0
 
 
 def compute_table(work):
