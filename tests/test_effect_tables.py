@@ -88,3 +88,11 @@ def test_the_first_papers_deviations_are_the_populations(ranks, mean, deviation)
     targets = pd.DataFrame({"dataset": "d", "variant": "v", "list": [str(n) for n in range(len(ranks))], "target": 1, "success@0.1": ranks})
     row = tables.first_paper_table(targets).iloc[0]
     assert (round(row["success@0.1_mean"], 2), round(row["success@0.1_sd"], 2)) == (mean, deviation)
+
+
+def test_first_places_of_a_search_that_the_evaluation_keeps():
+    rows = [{"variant": "tap__m", "dataset": "d", "list": "l", "target": n, "r_after": after} for n, after in enumerate((1, 2, 1, 3))]
+    edits = {"tap__m": [{"dataset": "d", "list": "l", "target": n, "search_mean_rank": r} for n, r in enumerate((1, 1, 1.5, 2))], "x": [{}]}
+    (row,) = tables.search_table(pd.DataFrame(rows), edits).to_dict("records")
+    assert row == {"variant": "tap__m", "targets": 4, "first in the search": 0.5, "first in the evaluation too": 0.5}
+    assert tables.search_table(pd.DataFrame(rows), {"x": [{}]}).empty

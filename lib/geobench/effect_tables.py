@@ -132,6 +132,24 @@ def knowledge_table(targets, params):
     return pd.DataFrame(rows, columns=columns)
 
 
+def search_table(targets, edits):
+    """Per variant whose search ranked its texts (TAP): share of targets whose text reached mean rank 1 under the search orders, and the share
+    of these whose median rank in the evaluation is 1 too. edits: variant -> records. Empty without such a variant."""
+    import pandas as pd
+
+    rows = []
+    for variant, records in edits.items():
+        found = {(r["dataset"], r["list"], r["target"]): r["search_mean_rank"] for r in records if "search_mean_rank" in r}
+        own = targets[targets["variant"] == variant]
+        after = dict(zip(own[["dataset", "list", "target"]].itertuples(index=False, name=None), own["r_after"]))
+        ranks = [(search, after[key]) for key, search in found.items() if key in after]
+        if ranks:
+            kept = [rank == 1 for search, rank in ranks if search == 1]
+            row = {"variant": variant, "targets": len(ranks), "first in the search": len(kept) / len(ranks)}
+            rows.append(row | {"first in the evaluation too": sum(kept) / len(kept) if kept else float("nan")})
+    return pd.DataFrame(rows, columns=["variant", "targets", "first in the search", "first in the evaluation too"])
+
+
 def dataset_table(targets, params):
     """NRG and Success@a per data set and variant, with intervals; a data set of one list has none and says so."""
     values = ["nrg", *(c for c in targets if c.startswith("success@"))]

@@ -42,8 +42,9 @@ TABLES = {
     "table_13_sources": ("Record files behind each table and figure of notebooks 02 to 08.", (CLEAN, EDITS, RANKS, SCORES)),
     "table_14_examples": ("Example texts: [-removed-] and {+added+} words.", (CLEAN, EDITS)),
     "table_15_unparsed": (
-        "How replies were read, per ranker and variant: shares of all rankings; missing: the target (clean: an item) is left out.", (RANKS,),
+        "How replies were read, per ranker and variant: shares of rankings; missing: the target (clean: an item) is left out.", (RANKS,),
     ),
+    "table_15_search": ("TAP: first place under its search orders, and how often it is kept in the evaluation.", (EDITS, RANKS)),
     "table_16_compute": ("Compute per variant: texts tried, and tokens run forward and backward, per target.", (EDITS,)),
     "table_17_all_contrasts": ("All paired contrasts under the main ranker.", (RANKS,)),
     "table_18_auroc": ("AUROC of each detector, edited against original descriptions.", (SCORES,)),
