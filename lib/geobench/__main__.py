@@ -145,17 +145,7 @@ def _command(args) -> int:
 
         print(scan(args.file, args.model or str(run_folder(args.run) / "search" / "guard"), args.tau))
         return 0
-    if args.command == "heads":
-        from geobench.head_choice import write_heads
-
-        print(write_heads(args.model, args.lists, args.orders, args.count, args.depth))
-        return 0
-    if args.command == "papers":
-        from geobench.papers_map import write_page
-
-        print(write_page())
-        return 0
-    if args.command in ("paper", "report", "leaderboard"):
+    if args.command in ("heads", "papers", "paper", "report", "leaderboard"):
         print(_written(args))
         return 0
     from geobench import doctor
@@ -164,7 +154,15 @@ def _command(args) -> int:
 
 
 def _written(args):
-    """The file or folder that paper, report or leaderboard wrote."""
+    """What heads, papers, paper, report or leaderboard say of what they wrote: a file or folder."""
+    if args.command == "heads":
+        from geobench.head_choice import write_heads
+
+        return write_heads(args.model, args.lists, args.orders, args.count, args.depth)
+    if args.command == "papers":
+        from geobench.papers_map import write_page
+
+        return write_page()
     from geobench import leaderboard, paper, report
 
     if args.command == "leaderboard":

@@ -133,8 +133,8 @@ def knowledge_table(targets, params):
 
 
 def search_table(targets, edits):
-    """Per variant whose search ranked its texts (TAP): share of targets whose text reached mean rank 1 under the search orders, and the share
-    of these whose median rank in the evaluation is 1 too. edits: variant -> records. Empty without such a variant."""
+    """Per variant whose search ranked its texts (TAP): share of targets whose text reached mean rank 1 under the search orders, and of these
+    the share whose median rank in the evaluation is 1 too. edits: variant -> records. Empty without such a variant."""
     import pandas as pd
 
     rows = []
