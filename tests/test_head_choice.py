@@ -228,7 +228,8 @@ def test_the_command_end_to_end(tiny_model, two, folder, capsys):
     assert file == heads.file_of(row) and said.startswith(f"{file}: 3 heads, which need ") and "of 2 layers; on 2 lists:" in said
     assert [line.split()[0] for line in said.splitlines()[1:]] == ["together", "left_out", "all_heads"]
     values = yaml.safe_load(file.read_text())
-    assert (values["weights"], values["revision"], values["chosen"]["orders"], values["chosen"]["layers"]) == (row.weights, None, 2, 2)
+    assert {key: values[key] for key in ("model", "weights", "revision")} == heads.weights_of(row)
+    assert (values["chosen"]["orders"], values["chosen"]["layers"]) == (2, 2)
     found = [(head["layer"], head["head"]) for head in values["heads"]]
     assert len(set(found)) == 3 and set(found) <= set(product(range(2), range(4)))
     ranker = open_ranker(name)

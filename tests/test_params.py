@@ -83,3 +83,10 @@ def test_the_first_papers_profile_takes_the_first_item_of_each_list():
     assert params.target_rule == "first" and params.orders == 1
     chosen = catalog.select(["kitchen"], None, 3, 0, params.target_rule)
     assert [s.targets for s in chosen] == [(1,), (1,)]
+
+
+def test_the_objective_goes_by_what_the_main_ranker_reads_and_by_the_prompt():
+    assert load("smoke").objective == "attention"
+    assert load("smoke", {"optimisation_prompt": "own"}).objective == load("smoke", {"main_ranker": "bm25"}).objective == "target"
+    with pytest.raises(GeoBenchError, match="objective=attention reads the deployed prompt; optimisation_prompt=own has no read-out"):
+        load("smoke", {"objective": "attention", "optimisation_prompt": "own"})

@@ -211,7 +211,7 @@ def test_bad_settings_are_refused():
 def test_summary_feeds_the_rank_correlations():
     parts = [
         table(SIZES, nrg=float(place), ranker=ranker, variant=variant)
-        for ranker, variants in {"x": "abc", "y": "cba"}.items()
+        for ranker, variants in {"x": "abcde", "y": "edcba"}.items()
         for place, variant in enumerate(variants)
     ]
     assert rank_correlation_table(summarise(pd.concat(parts), ["nrg"], resamples=20), "nrg").loc[

@@ -133,7 +133,7 @@ def knowledge_table(targets, params):
 
 
 def search_table(targets, edits):
-    """Per variant whose search ranked its texts (TAP): share of targets whose text reached mean rank 1 under the search orders, and of these
+    """Per variant whose search ranks its texts (TAP): share of targets whose text reached mean rank 1 under the search orders, and of them
     the share whose median rank in the evaluation is 1 too. edits: variant -> records. Empty without such a variant."""
     import pandas as pd
 

@@ -170,7 +170,11 @@ def check(values: dict) -> Params:
         if name not in Params.model_fields:
             raise GeoBenchError(f"unknown parameter `{name}`.{nearest(name, Params.model_fields)}")
     if values.get("objective") is None:
-        values = values | {"objective": "attention" if str(values.get("main_ranker")).endswith(":attention") else "target"}
+        reads = str(values.get("main_ranker")).endswith(":attention") and values.get("optimisation_prompt") == "deployed"
+        values = values | {"objective": "attention" if reads else "target"}
+    elif values["objective"] == "attention" and values.get("optimisation_prompt") in ("own", "paraphrased"):
+        prompt = values["optimisation_prompt"]
+        raise GeoBenchError(f"objective=attention reads the deployed prompt; optimisation_prompt={prompt} has no read-out")
     try:
         params = Params(**values)
     except ValidationError as error:

@@ -75,7 +75,8 @@ def test_orders_of_search_test_and_evaluation_are_disjoint(engine, task, setting
     made = optimise.problem(sts, task(1), engine, settings(sts_orders=3, test_orders=2), vocabulary(engine), 0, {})
     evaluated = {tuple(o) for o in evaluation_orders(task(1).list.key, 4, 10, 3)}
     assert len(made.scenes) == 3 and len(made.held_out) == 2 and not set(made.held_out) & evaluated
-    shown = optimise.problem(stealthrank, task(1), engine, settings(optimisation_prompt="own"), vocabulary(engine), 0, {})
+    own = settings(optimisation_prompt="own", objective="target", test_orders=1)
+    shown = optimise.problem(stealthrank, task(1), engine, own, vocabulary(engine), 0, {})
     assert all(here.after.count("Kettle") == 0 for here in shown.scenes)  # its own prompt shows the target last
 
 
@@ -132,7 +133,7 @@ def test_a_short_list_never_optimises_on_what_it_holds_out(engine, task, setting
 def test_the_own_prompt_of_stealthrank_shows_the_target_last(engine, task, settings):
     from geobench.orders import search_split
 
-    words, chosen = vocabulary(engine), settings(test_orders=2, stealthrank_orders=3, optimisation_prompt="own")
+    words, chosen = vocabulary(engine), settings(test_orders=2, stealthrank_orders=3, optimisation_prompt="own", objective="target")
     made = optimise.problem(stealthrank, task(2), engine, chosen, words, 0, {})
     assert (made.held_out, len(made.scenes)) == (search_split("toy/kettles", 4, 2, 3, chosen.seed, 1)[0], 3)
 
@@ -156,7 +157,7 @@ def test_methods_of_one_list_share_its_clean_prompts(engine, task, ranker, setti
 def test_search_and_held_out_orders_are_the_lists_own_split(engine, task, settings, module, prompt, last):
     from geobench.orders import search_split
 
-    chosen = settings(test_orders=2, stealthrank_orders=3, raf_orders=3, optimisation_prompt=prompt, seed=5)
+    chosen = settings(test_orders=2, stealthrank_orders=3, raf_orders=3, optimisation_prompt=prompt, objective="target", seed=5)
     made = optimise.problem(module, task(2), engine, chosen, vocabulary(engine), 0, {})
     held_out, orders = search_split("toy/kettles", 4, 2, 3, 5, last)
     assert made.held_out == held_out and len(made.scenes) == len(orders) == 3
