@@ -238,8 +238,11 @@ def test_the_command_end_to_end(tiny_model, two, folder, capsys):
     assert np.ptp(next(ranker.rank([Job(shown, (tuple(range(len(shown))),))]))[1].scores[0]) > 0
 
     first = file.read_bytes()
-    assert command(engine, "--lists", str(two), "--count", "3", "--orders", "2") == 0 and file.read_bytes() == first
-    assert command(engine, "--lists", str(two), "--count", "1", "--orders", "2", "--depth", "1") == 0
+    assert command(engine, "--lists", str(two), "--count", "3", "--orders", "2", "--force") == 0 and file.read_bytes() == first
+    capsys.readouterr()
+    assert command(engine, "--lists", str(two), "--count", "1", "--orders", "2", "--depth", "1") == 2 and file.read_bytes() == first
+    assert "has its heads; --force chooses them anew" in capsys.readouterr().err
+    assert command(engine, "--lists", str(two), "--count", "1", "--orders", "2", "--depth", "1", "--force") == 0
     assert [head["layer"] for head in yaml.safe_load(file.read_text())["heads"]] == [0]
 
 

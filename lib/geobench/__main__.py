@@ -60,6 +60,7 @@ def _readers(commands) -> None:
     heads.add_argument("--orders", type=int, default=6, metavar="K", help="orders per list (default: 6)")
     heads.add_argument("--count", type=int, default=8, metavar="N", help="so many heads (default: 8)")
     heads.add_argument("--depth", type=int, metavar="LAYERS", help="heads of the first layers only (default: two thirds of them)")
+    heads.add_argument("--force", action="store_true", help="replace the heads that the model has")
     board = commands.add_parser("leaderboard", help="rank the variants of several runs, ours and submitted ones")
     board.add_argument("runs", nargs="+", metavar="RUN", help="names under results/, or folders")
     board.add_argument("--to", metavar="DIR", help="folder to write to (default: results/leaderboard)")
@@ -158,7 +159,7 @@ def _written(args):
     if args.command == "heads":
         from geobench.head_choice import write_heads
 
-        return write_heads(args.model, args.lists, args.orders, args.count, args.depth)
+        return write_heads(args.model, args.lists, args.orders, args.count, args.depth, args.force)
     if args.command == "papers":
         from geobench.papers_map import write_page
 

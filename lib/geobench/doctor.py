@@ -18,7 +18,7 @@ def fetch() -> int:
 
 def main() -> int:
     """Print one line per check; exit status 1 if something needed is missing."""
-    lines = [*_versions(), *_weights(), *_data(), *_folders(), *_settings()]
+    lines = [*_versions(), *_weights(), *_heads(), *_data(), *_folders(), *_settings()]
     for good, text in lines:
         print(("ok    " if good else "MEND  ") + text)
     return 0 if all(good for good, _ in lines) else 1
@@ -46,6 +46,19 @@ def _weights():
     for name in EMBEDDED:
         here = (folder_of(spec(name)) / ".complete").exists()
         yield here, f"weights of {name}: {folder_of(spec(name)) if here else 'missing: python -m geobench weights'}"
+
+
+def _heads():
+    from geobench import heads
+    from geobench.errors import GeoBenchError
+    from geobench.models import spec
+
+    for file in sorted(heads.FOLDER.glob("*.yaml")):
+        try:
+            found = heads.head_file(spec(file.stem))
+            yield True, f"heads of {file.stem}: {len(found.heads)}"
+        except GeoBenchError as error:
+            yield False, str(error)
 
 
 def _data():

@@ -109,7 +109,7 @@ def _step(params, method: str, size: int, rest: int, asked: int) -> tuple[int, i
     screen = size + min(SCREENED[params.objective], rest) + asked
     if method == "raf":
         return _tried(params.raf_top, params.raf_verify, STEP, whole, screen)
-    merged = max(0, params.sts_merge - 1)
+    merged = max(0, min(params.sts_merge, params.sts_candidates) - 1)
     first = 1 if method == "random_search" else STEP
     return _tried(params.sts_candidates + merged, params.sts_verify, first, whole, screen)
 

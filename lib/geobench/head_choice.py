@@ -148,18 +148,18 @@ def choose(found, lists: list[Calibration], count: int) -> list[int]:
     return chosen
 
 
-def write_heads(model: str, folder: str | None = None, orders: int = 6, count: int = 8, depth: int | None = None) -> str:
-    """Choose a model's heads and write them to params/heads/NAME.yaml; what is to be said of it. depth: of the layers that may be read
-    (default: two thirds). GeoBenchError as in `load_calibration`, and for a depth or a count that the model does not have."""
+def write_heads(model: str, folder: str | None = None, orders: int = 6, count: int = 8, depth: int | None = None, force=False) -> str:
+    """Choose a model's heads and write params/heads/NAME.yaml; what is to be said. depth: layers that may be read (default: two thirds).
+    GeoBenchError as in `load_calibration`, for what the model does not have, and for usable heads that `force` does not give up."""
     from geobench.kernels.decoder import all_heads
     from geobench.models import open_model, spec
     from geobench.rankers import parse_name
     from geobench.rankers.attention import AttentionRanker
 
-    parse_name(f"{model}:attention")
-    lists, row = load_calibration(Path(folder) if folder else CALIBRATION), spec(model)
-    engine = open_model(model)
-    ranker = AttentionRanker("heads", engine, chosen=all_heads(engine.model))
+    row = spec(parse_name(f"{model}:attention")[0])
+    lists = load_calibration(Path(folder) if folder else CALIBRATION)
+    heads.keep(row, force)
+    ranker = AttentionRanker("heads", engine := open_model(model), chosen=all_heads(engine.model))
     layers, size = engine.model.config.num_hidden_layers, engine.model.config.num_attention_heads
     depth = -(-2 * layers // 3) if depth is None else depth
     if not 1 <= depth <= layers:
@@ -169,8 +169,8 @@ def write_heads(model: str, folder: str | None = None, orders: int = 6, count: i
     if orders < 2:
         raise GeoBenchError(f"--orders: expected two or more, got {orders}")
     found = list(head_scores(ranker, lists, orders, 0, depth))
-    weights, chosen = weights_of(found), choose(found, lists, count)
-    if not chosen:
+    weights = weights_of(found)
+    if not (chosen := choose(found, lists, count)):
         raise GeoBenchError(f"`{row.name}`: no head of the first {depth} layers tells items apart")
     places = [{"layer": n // size, "head": n % size, "weight": float(f"{weights[n]:.6g}")} for n in chosen]
     rows = [place | _named(mean_figures(found, lists, weights, [n])) for place, n in zip(places, chosen)]
@@ -182,9 +182,9 @@ def write_heads(model: str, folder: str | None = None, orders: int = 6, count: i
         "all_heads": _named(mean_figures(found, lists, np.ones(len(weights)), list(range(len(weights))))),
     }  # fmt: skip
     heads.write(row, heads.HeadFile.model_validate(heads.weights_of(row) | {"chosen": how, "heads": rows}))
-    shown = [f"{heads.file_of(row)}: {len(rows)} heads, which need {max(chosen) // size + 1} of {layers} layers; on {len(lists)} lists:"]
-    shown += [f"  {k:<10} " + "  ".join(f"{name} {v:+.3f}" for name, v in how[k].items()) for k in ("together", "left_out", "all_heads")]
-    return "\n".join(shown)
+    said = [f"{heads.file_of(row)}: {len(rows)} heads, which need {max(chosen) // size + 1} of {layers} layers; on {len(lists)} lists:"]
+    kinds = [(kind, found) for kind, found in how.items() if isinstance(found, dict)]
+    return "\n".join(said + [f"  {kind:<10} " + "  ".join(f"{k} {v:+.3f}" for k, v in found.items()) for kind, found in kinds])
 
 
 def left_out(found, lists: list[Calibration], count: int) -> np.ndarray:

@@ -77,6 +77,16 @@ def head_file(spec: ModelSpec) -> HeadFile | None:
     return found
 
 
+def keep(spec: ModelSpec, force: bool) -> None:
+    """GeoBenchError for a model that has usable heads, unless `force` gives them up."""
+    try:
+        there = head_file(spec) is not None
+    except GeoBenchError:  # of other weights, or broken
+        there = False
+    if there and not force:
+        raise GeoBenchError(f"{file_of(spec)}: `{spec.name}` has its heads; --force chooses them anew and replaces the file")
+
+
 def weights_of(spec: ModelSpec) -> dict:
     """What a heads file must agree on with the model's row."""
     shown = spec.identity()

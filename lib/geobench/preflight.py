@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from geobench import paths
+from geobench import heads, paths
 from geobench.attacks import TARGET_LAST, entries, family, named, split, with_knowledge
 from geobench.errors import GeoBenchError, came, nearest
 from geobench.models import ModelSpec, require_engine, spec
@@ -38,8 +38,10 @@ def check(made, weights: bool = True) -> None:
         from geobench.executors.workers import require_ray
 
         require_ray()
-    for name in needed_models(made.params, made.chosen) if weights else ():
-        require_weights(spec(name))
+    for name in needed_models(made.params, made.chosen):
+        heads.head_file(spec(name))
+        if weights:
+            require_weights(spec(name))
 
 
 def check_orders(made, selected) -> None:

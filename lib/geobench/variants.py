@@ -64,7 +64,7 @@ SEEN = {
     "own": "nothing: it searches under a prompt of its own",
     "paraphrased": "what it asks: it searches under a paraphrase",
     "deployed": "all of it, but not what the ranker reads out",
-    "readout": "all of it, and what the ranker reads out",
+    "readout": "all of it, and the attention read-out",
 }
 
 

@@ -46,8 +46,8 @@ def split(entry: str) -> tuple[str, str | None]:
 
 def asked_knowledge(entry: str) -> str | None:
     """The knowledge that an entry or a variant names; GeoBenchError for one that does not exist, or that the method cannot have."""
-    method, _, known = entry.partition("__")[0].partition("@")
-    if not known:
+    method, at, known = entry.partition("__")[0].partition("@")
+    if not at:
         return None
     if known not in KNOWLEDGE:
         raise GeoBenchError(f"`{entry}`: expected one of {', '.join(KNOWLEDGE)} after @, got `{known}`.{nearest(known, KNOWLEDGE)}")
