@@ -79,7 +79,16 @@ def test_a_method_may_name_its_model():
     assert named(p, "injection") == ("injection", "injection", None)
 
 
-def test_edits_of_all_kinds_of_knowledge_stand_side_by_side(work):
+def test_edits_of_all_kinds_of_knowledge_stand_side_by_side(work, monkeypatch):
+    from geobench.attacks import optimise
+
+    real, ran = optimise.run, set()
+
+    def seen(module, tasks, engine, ranker, settings, *rest):
+        ran.add((module.METHOD, settings.optimisation_prompt, settings.objective, settings.selection))
+        return real(module, tasks, engine, ranker, settings, *rest)
+
+    monkeypatch.setattr(optimise, "run", seen)
     made = make_edits(work, ["sts", "sts@own", "sts@deployed", "random_search@own"])
     name = made[0].removeprefix("sts__")
     assert made == [f"sts__{name}", f"sts@own__{name}", f"sts@deployed__{name}", f"random_search@own__{name}"]
@@ -87,5 +96,6 @@ def test_edits_of_all_kinds_of_knowledge_stand_side_by_side(work):
     told = [[known[v][key] for key in ("optimisation_prompt", "objective", "selection")] for v in made]
     assert told == [["deployed", "attention", "held_out"], ["own", "target", "objective"], ["deployed", "target", "held_out"],
                     ["own", "target", "objective"]]  # fmt: skip
+    assert ran == {(v.split("@")[0].split("__")[0], *row) for v, row in zip(made, told, strict=True)}  # searched as they say
     found = work.edits()
     assert [[row["method"] for row in found[v]] for v in made] == [["sts"] * 2] * 3 + [["random_search"] * 2]

@@ -59,7 +59,7 @@ def effect_table(frame, resamples: int = 10_000, seed: int = 0, inference: str =
         for victim in _victims(frame, defence):
             row = paired_change(frame, victim, defence, "id", "asr", resamples, seed, inference)
             relative = row["change"] / row["without"] if row["without"] else np.nan
-            own = frame[(frame.defence == defence) & frame.victim.isin({victim} - {MEAN} or set(frame.victim)) & (frame.condition == "id")]
+            own = frame[(frame.defence == defence) & (frame.condition == "id") & ((victim == MEAN) | (frame.victim == victim))]
             last = {"relative": relative, "empty": float(own["empty"].astype(float).mean()), "note": row.pop("note")}
             rows.append({"defence": defence, "victim": victim} | row | last)
     return pd.DataFrame(rows)
