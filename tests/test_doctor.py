@@ -34,3 +34,9 @@ def test_a_mirror_that_is_not_there(monkeypatch, capsys):
     monkeypatch.setenv("GEOBENCH_DATA_MIRROR", "/no/such/folder")
     assert doctor.main() == 1
     assert "MEND  public data mirror: /no/such/folder does not exist" in capsys.readouterr().out
+
+
+def test_a_file_where_a_folder_belongs(folders, capsys):
+    (folders / "results").write_text("")
+    assert doctor.main() == 1
+    assert f"MEND  {folders / 'results'} is not writable" in capsys.readouterr().out

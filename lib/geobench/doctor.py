@@ -75,7 +75,7 @@ def _data():
 def _folders():
     for folder in (paths.RESULTS, paths.CACHE):
         parent = next(f for f in (folder, *folder.parents) if f.exists())
-        good = os.access(parent, os.W_OK)
+        good = parent.is_dir() and os.access(parent, os.W_OK)
         yield good, f"{folder} is {'' if good else 'not '}writable" + ("" if good else ": set GEOBENCH_RESULTS or GEOBENCH_CACHE")
 
 
